@@ -16,7 +16,7 @@ export type System = Awaited<ReturnType<typeof startSystem>>;
 
 /** Starts the system as it runs in production: PostgreSQL, Redis, and for each service one process or as many as `replicas` says. */
 export async function startSystem(environment: Record<string, string> = {}, replicas?: ProcessesConfig['replicas']) {
-  const postgres = await startTestPostgres();
+  const postgres = await startTestPostgres('C');
   const redis = await startRedis();
   if (!redis) process.stderr.write('There is no redis-server on the PATH: rate-limit keeps the counters in its memory.\n');
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });

@@ -24,7 +24,7 @@ export interface TestDatabase {
 }
 
 /** Starts a real PostgreSQL in an empty temporary directory. It is quick, and a crash of the machine may lose its data. */
-export async function startTestPostgres(locale: Locale = 'C'): Promise<TestPostgres> {
+export async function startTestPostgres(locale: Locale = { icu: 'en-US' }): Promise<TestPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-test-'));
   // Where root runs the tests, PostgreSQL runs as another user, who must be able to pass through this directory.
   await chmod(dataDir, 0o711);

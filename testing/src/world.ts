@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
@@ -18,7 +19,7 @@ interceptStatements(fitsCitus);
 /** Public origin of the tool gateway in every world. */
 export const TOOLS_URL = 'http://tools.example';
 
-/** The whole system, in this process, on a database of its own. */
+/** The whole system, in this process. */
 export interface World {
   stack: Stack;
   /** The database, as superuser, whom row-level security doesn't bind. */
@@ -35,11 +36,35 @@ export interface World {
   /** Runs SQL as superuser, whom row-level security doesn't bind. */
   // oxlint-disable-next-line typescript/no-explicit-any -- rows are looked into freely
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
+}
+
+/** A system that one test file started, on a database of its own. */
+export interface OwnWorld extends World {
   close(): Promise<void>;
 }
 
-export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<World> {
-  const database = await createDatabase(inject('postgresUrl'), inject('template'));
+let shared: Promise<World> | undefined;
+
+/**
+ * The system that all test files of this worker share. Each file takes organizations of its own, by `tenant()`. It ends with the worker.
+ * A file that stops a service, holds a lock, counts what all organizations do or needs other settings starts a system of its own.
+ */
+export function sharedWorld(): Promise<World> {
+  return (shared ??= startWorld());
+}
+
+/** An id of an organization that no other test file uses. */
+export const tenant = (name: string): string => `${name}-${randomBytes(4).toString('hex')}`;
+
+/**
+ * Starts a system of its own.
+ * @param server a PostgreSQL server with a template of all schemas; that of the test run by default
+ */
+export async function startWorld(
+  overrides: Partial<StackConfig> = {},
+  server = { url: inject('postgresUrl'), template: inject('template') },
+): Promise<OwnWorld> {
+  const database = await createDatabase(server.url, server.template);
   const admin = new pg.Pool({ connectionString: database.url, max: 2 });
   // The database may be dropped before a connection has said goodbye. Without listeners, the connection's error would end the process.
   admin.on('error', () => {});

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** The smoke test starts a process for each command of `crs`. */
 const TIMEOUT_MS = 120_000;
 const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import type { RestResponse } from '@crs/testing/rest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { comparable } from './_answers.ts';
 
 /** A change must take effect this long after its acknowledgement. */
@@ -11,7 +11,7 @@ const GONE_AFTER_MS = 1_000;
 /** Each of the last three belongs to the test that changes it. */
 const ORGANIZATIONS = ['acme', 'globex', 'revoking', 'gating', 'limiting'];
 
-let world: World;
+let world: OwnWorld;
 
 beforeAll(async () => {
   world = await startWorld();

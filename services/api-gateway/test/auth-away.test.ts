@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import { startRelay, type Relay } from '@crs/testing/relay';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const READ_TIMEOUT_MS = 1_000;
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 let wayToAuth: Relay;
 let gateway: Gateway;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { comparable, getExactly } from './_answers.ts';
 
 const LONGEST = 'x'.repeat(128);
 
-let world: World;
+let world: OwnWorld;
 let acme: string;
 let globex: string;
 

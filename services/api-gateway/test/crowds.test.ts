@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RestResponse } from '@crs/testing/rest';
 import { openSession, type Session } from '@crs/testing/sql';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
@@ -12,7 +12,7 @@ const OFFICES = '/v1/billing-offices';
 /** The number of requests of one organization that may wait. */
 const LINE = 1_000;
 
-let world: World;
+let world: OwnWorld;
 let gateway: Gateway;
 let unhurried: Gateway;
 /** Holds a lock that blocks every read of calls. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 
-let world: World;
+let world: OwnWorld;
 let origin: string;
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
@@ -9,7 +9,7 @@ const PATHS = ['/v1/calls/call_1', LIST];
 /** After this time the gateway has asked for a key's settings again. */
 const REMEMBERED_MS = 1_050;
 
-let world: World;
+let world: OwnWorld;
 let acme: string;
 let globex: string;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RestRequest } from '@crs/testing/rest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 /** The rows of "Every error" in the guide. */
@@ -16,7 +16,7 @@ const ID = '00000000-0000-4000-8000-00000000000a';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROJECT = { name: 'Boxes', lead_email: 'ann@acme.example' };
 
-let world: World;
+let world: OwnWorld;
 let rows: Row[];
 const keys: Record<string, string> = {};
 const gateways: Record<string, Gateway> = {};

@@ -3,9 +3,9 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HALF_SENT, sendAndStall } from '@crs/testing/half-sent';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 
-let world: World;
+let world: OwnWorld;
 /** A header line for each credential. */
 let keys: Record<'good' | 'spent' | 'none', string>;
 

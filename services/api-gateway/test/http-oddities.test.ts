@@ -3,10 +3,10 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 
-let world: World;
+let world: OwnWorld;
 let address: string;
 /** A header line with a good key. */
 let bearer: string;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 
 const DAY = 86_400_000;
 const START = Date.parse('2025-03-01T00:00:00Z');
 
 /** Both organizations have calls with the same ids. */
-let world: World;
+let world: OwnWorld;
 let acme: string;
 let globex: string;
 /** The calls of acme in the order of the list. */

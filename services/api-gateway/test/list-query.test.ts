@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const AT = '2025-03-01T00:00:00';
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 
 /** call_123 is created at AT plus 123 ms, call_124 a millisecond later. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { judge, type Document, type OperationObject } from '@crs/testing/openapi';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import type { RestRequest } from '@crs/testing/rest';
 import { ROUTES } from '../src/routes/index.ts';
 import { call, callPage } from '../src/schema/calls.ts';
@@ -25,7 +25,7 @@ const BODIES: Record<string, z.ZodType> = {
   'get /projects/{project_id}': project,
 };
 
-let world: World;
+let world: OwnWorld;
 let document: Document;
 const keys: Record<string, string> = {};
 

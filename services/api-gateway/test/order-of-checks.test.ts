@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { comparable, getExactly, sendBytes } from './_answers.ts';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HTML = { accept: 'text/html' };
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 
 const IMPORTED = '11111111-2222-4333-8444-555555555555';
 const UNKNOWN = '99999999-2222-4333-8444-555555555555';
 
 /** Both organizations have the same project id, and users and offices of the same names. */
-let world: World;
+let world: OwnWorld;
 let acme: string;
 let globex: string;
 let readOnly: string;

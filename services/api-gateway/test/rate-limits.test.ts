@@ -4,13 +4,13 @@ import { createApiKey } from '@crs/kit/api-key';
 import type { Rest, RestResponse } from '@crs/testing/rest';
 import { startRelay } from '@crs/testing/relay';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { parseNetworks } from '@crs/kit/http/address';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 
-let world: World;
+let world: OwnWorld;
 let warmKey: string;
 const gateways: Gateway[] = [];
 

@@ -4,14 +4,14 @@ import { createApiKey } from '@crs/kit/api-key';
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import { FEW_LINES, logged } from '@crs/testing/logged';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const LIMIT = 3;
 const FLOOD = 200;
 
-let world: World;
+let world: OwnWorld;
 let gateway: Gateway;
 /** How many keys auth has looked up. */
 let lookUps = 0;

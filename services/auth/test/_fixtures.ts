@@ -8,7 +8,7 @@ import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { KeyRing } from '../src/keys/key-ring.ts';
 import { createSeals } from '../src/keys/seals.ts';
 import { Signer } from '../src/keys/signer.ts';
@@ -47,7 +47,7 @@ export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
   project(tenant, BETA),
 ]);
 
-export interface AuthWorld extends World {
+export interface AuthWorld extends OwnWorld {
   /** The internal listener. */
   auth: ServiceClient<AuthServiceService>;
   /** Signs with the keys of auth. */

@@ -5,14 +5,14 @@ import tls from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
-import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { FETCHES } from '../src/sign-in/throttle.ts';
 import { ANN, organization, user } from './_fixtures.ts';
 import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 
-let world: World;
+let world: OwnWorld;
 let server: Server;
 let origin: string;
 /** The served documents, by path. */

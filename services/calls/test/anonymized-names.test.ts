@@ -2,7 +2,7 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, tenant } from './_records.ts';
@@ -25,7 +25,7 @@ const ORGANIZATIONS = Object.keys(SETTINGS);
 const CREATED = '2025-03-01T10:00:00.000Z';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-let world: World;
+let world: OwnWorld;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, PROJECT, sendBatch, tenant, type BatchLine } from './_records.ts';
 
@@ -7,7 +7,7 @@ import { callLine, PROJECT, sendBatch, tenant, type BatchLine } from './_records
 const THEIRS = '99999999-2222-4333-8444-555555555555';
 const STRANGER = 'eve@globex.example';
 
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let key: string;
 

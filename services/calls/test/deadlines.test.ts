@@ -3,7 +3,7 @@ import type { ServiceError } from '@crs/kit/errors';
 import type { CallOptions } from '@crs/kit/rpc/client';
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerToken, callsClient } from './_clients.ts';
 import { callLine, sendBatch, tenant } from './_records.ts';
@@ -12,7 +12,7 @@ import { callLine, sendBatch, tenant } from './_records.ts';
 const CONNECTIONS = 8;
 const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
 
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let locks: Session;
 let token: string;

@@ -1,14 +1,14 @@
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import type { EraseRequest } from '@crs/proto/crs/erasures/v1/erasures';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { shownName, startAnother } from './_clients.ts';
 import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
 
 const TABLES = ['calls', 'notes', 'call_days', 'name_secrets', 'changes', 'feeds'];
 
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let key: string;
 

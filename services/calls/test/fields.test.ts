@@ -1,5 +1,5 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownName, startAnother } from './_clients.ts';
 import { callLine, tenant } from './_records.ts';
@@ -78,7 +78,7 @@ const MODES = {
   'anonymous-too': { anonymize_interviewees: true },
 };
 
-let world: World;
+let world: OwnWorld;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { Database } from '@crs/kit/data/database';
 import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements } from '@crs/testing/intercept-statements';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { placeChanges } from '../src/store/feed.ts';
 import { listChanges } from '../src/store/list-changes.ts';
@@ -30,7 +30,7 @@ function* orders(placed = 0, committed: readonly number[] = [], reads = 0): Gene
   for (const [step, rest] of next) for (const others of rest) yield [step, ...others];
 }
 
-let world: World;
+let world: OwnWorld;
 let database: Database;
 let tried = 0;
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callLine, sendBatch, tenant, type CallLine } from './_records.ts';
 
 const MIB = 1024 * 1024;
 
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let locks: Session;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, detailOf, PROJECT, sendBatch, tenant, type CallLine } from './_records.ts';
 
@@ -107,7 +107,7 @@ function randomBatch(organization: string): CallLine[] {
 }
 
 const models = new Map(ORGANIZATIONS.map((id) => [id, new Model()]));
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let keys: Map<string, string>;
 

@@ -1,12 +1,12 @@
 import { encodeBatch, encodedImporter, fillLine } from '@crs/testing/encoded-batch';
 import { expectShortTurns } from '@crs/testing/turns';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, sendBatch, tenant } from './_records.ts';
 
 const MIB = 1024 * 1024;
 
-let world: World;
+let world: OwnWorld;
 let importer: ReturnType<typeof encodedImporter>;
 
 beforeAll(async () => {

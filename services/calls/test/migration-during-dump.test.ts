@@ -5,7 +5,7 @@ import { migrate } from '@crs/kit/data/migrate';
 import { buildIndex, type Migration } from '@crs/kit/data/migration';
 import { INHERITED } from '@crs/testing/inherited';
 import { openSession } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { migrations } from '../migrations/index.ts';
 import { callLine, sendBatch, tenant } from './_records.ts';
@@ -20,7 +20,7 @@ const isReal = Number(version ?? 0) >= SERVER;
 const DUMP = isReal ? `pg_dump ${version}` : `a transaction with the locks of pg_dump (of version ${SERVER} there is none here)`;
 
 const ACME = 'acme';
-let world: World;
+let world: OwnWorld;
 let key: string;
 beforeAll(async () => {
   world = await startWorld();

@@ -1,6 +1,6 @@
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, detailOf, PROJECT, tenant, type CallLine } from './_records.ts';
 
@@ -48,7 +48,7 @@ const FULL = callLine('acme', 'Az09._:-', {
   language: NASTY[3],
 });
 
-let world: World;
+let world: OwnWorld;
 let database: Session;
 let key: string;
 

@@ -4,7 +4,7 @@ import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements, type SentStatement } from '@crs/testing/intercept-statements';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportCalls } from '../src/store/export-calls.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
@@ -45,7 +45,7 @@ function withoutPredicate(statement: SentStatement): SentStatement {
 }
 
 let stopIntercepting: () => void;
-let world: World;
+let world: OwnWorld;
 let superuser: Session;
 /** Connected with the role of the service. */
 let database: Database;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { migrate } from '@crs/kit/data/migrate';
 import { buildIndex, type Migration } from '@crs/kit/data/migration';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { migrations } from '../migrations/index.ts';
 
 const ROWS = 500;
@@ -29,7 +29,7 @@ const fillColumn: Migration = {
   down: async () => {},
 };
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checker } from '../src/import/check.ts';
 import { run } from '../src/import/run.ts';
@@ -17,7 +17,7 @@ interface Summary {
   errors: { line: number; field: string | null; reason: string }[];
 }
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
 });

@@ -1,11 +1,11 @@
 import { encodeBatch, encodedImporter, fillLine } from '@crs/testing/encoded-batch';
 import { expectShortTurns } from '@crs/testing/turns';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 
-let world: World;
+let world: OwnWorld;
 let importer: ReturnType<typeof encodedImporter>;
 
 beforeAll(async () => {

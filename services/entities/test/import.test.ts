@@ -1,4 +1,4 @@
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 const TENANTS = ['acme', 'globex'] as const;
@@ -7,7 +7,7 @@ const BETA = '00000000-0000-4000-8000-00000000000b';
 const ONE = '11111111-0000-4000-8000-000000000001';
 const TWO = '11111111-0000-4000-8000-000000000002';
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
   await world.load(

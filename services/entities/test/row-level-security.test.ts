@@ -3,7 +3,7 @@ import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { exportLines } from '@crs/testing/export';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 /** These statements have no predicate on the organization, as they insert rows of it. */
@@ -16,7 +16,7 @@ const GONE = '11111111-0000-4000-8000-000000000002';
 const only = (tenant: string) => `11111111-0000-4000-8000-00000000000${tenant === 'acme' ? 'a' : 'b'}`;
 
 let unwalled: Unwalled;
-let world: World;
+let world: OwnWorld;
 let entities: ServiceClient<EntitiesServiceService>;
 const anns = new Map<string, CallOptions>();
 beforeAll(async () => {

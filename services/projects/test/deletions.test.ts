@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   eraseOfAcme,
@@ -17,7 +17,7 @@ import {
 } from './_deletions.ts';
 import { ALPHA, ANN, BETA, BOB, grantOf, project } from './_records.ts';
 
-let world: World;
+let world: OwnWorld;
 let acme: string;
 let created: string;
 let theirs: Record<string, string[]>;

@@ -1,8 +1,8 @@
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ALPHA, ANN, BETA, BOB, CID, grantOf, office, project, projectsOf, tenant, TENANTS, user } from './_records.ts';
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
   await world.load(TENANTS.flatMap((id) => tenant(id)));

@@ -1,10 +1,10 @@
 import { encodeBatch, encodedImporter, fillLine } from '@crs/testing/encoded-batch';
 import { expectShortTurns } from '@crs/testing/turns';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, tenant } from './_records.ts';
 
-let world: World;
+let world: OwnWorld;
 let importer: ReturnType<typeof encodedImporter>;
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '@crs/kit/rpc/client';
 import { ERASURE_STEPS, type ErasureStep } from '@crs/testing/erase';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   eraseOfAcme,
@@ -20,7 +20,7 @@ import {
 } from './_deletions.ts';
 import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 
-let world: World;
+let world: OwnWorld;
 let locks: Session;
 let keys: Record<string, string>;
 let ann: CallOptions;

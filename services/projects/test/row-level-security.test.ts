@@ -2,7 +2,7 @@ import type { CallOptions } from '@crs/kit/rpc/client';
 import { exportLines } from '@crs/testing/export';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { projectsClient, type ProjectsClient } from './_twins.ts';
 import { ALPHA, ANN, BETA, BOB, office, officesOf, project, projectsOf, tenant, TENANTS } from './_records.ts';
@@ -12,7 +12,7 @@ const WITHOUT_PREDICATE = /^(insert_creation|put_billing_office|put_projects)$/;
 const TABLES = ['billing_offices', 'creations', 'projects'];
 
 let unwalled: Unwalled;
-let world: World;
+let world: OwnWorld;
 let projects: ProjectsClient;
 const keys = new Map<string, string>();
 const anns = new Map<string, CallOptions>();

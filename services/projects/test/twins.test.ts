@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateProjectRequest } from '@crs/proto/crs/projects/v1/projects';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANN, BOB, grantOf, project, projectsOf, tenant } from './_records.ts';
 import { callerToken, lineTo, projectsClient, startTwin, type Line, type ProjectsClient } from './_twins.ts';
 
-let world: World;
+let world: OwnWorld;
 let locks: Session;
 /** The relay between the slow twin and auth. */
 let line: Line;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, errorOf, MODERN, spoken, toolCall } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 
-let world: World;
+let world: OwnWorld;
 let tools: Tools;
 let token: string;
 

@@ -4,14 +4,14 @@ import { Seal } from '@crs/kit/data/seal';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
 
 const ANN = 'ann@example.com';
 const METADATA = 'http://tools.example/.well-known/oauth-protected-resource/mcp';
 const ALL = 'calls:read projects:read entities:read';
 
-let world: World;
+let world: OwnWorld;
 /** A gateway as in production: it admits no loopback names. */
 let strict: Awaited<ReturnType<typeof startGateway>>;
 let token: string;

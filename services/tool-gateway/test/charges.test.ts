@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
 
 const ANN = 'ann@example.com';
@@ -13,7 +13,7 @@ const EVA = 'eva@example.com';
 /** Requests of an address without a token, and tool calls of a user of acme. */
 const LIMIT = 3;
 
-let world: World;
+let world: OwnWorld;
 let made = 0;
 /** Each test has a gateway and a client address of its own. */
 let gateway: Awaited<ReturnType<typeof startGateway>>;

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRaw } from '@crs/testing/send-raw';
 import { openSession, type Session } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Answer } from './_requests.ts';
 
 /** A fifth of it, which decides who is refused, is longer than a busy machine halts. */
 const TIMEOUT_MS = 8_000;
 
-let world: World;
+let world: OwnWorld;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 /** Holds a lock that blocks every read of calls. */
 let locks: Session;

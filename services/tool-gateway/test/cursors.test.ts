@@ -3,7 +3,7 @@ import { Seal } from '@crs/kit/data/seal';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { PageCursors } from '../src/tools/cursor.ts';
 import { bearer } from './_requests.ts';
 
@@ -145,7 +145,7 @@ const LISTS: List[] = [
   },
 ];
 
-let world: World;
+let world: OwnWorld;
 let ann: Tools;
 let annElsewhere: Tools;
 let bob: Tools;

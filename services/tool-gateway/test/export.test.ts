@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ITEMS, MAX_LINE_BYTES } from '@crs/records/import-record';
 import { exportLines } from '@crs/testing/export';
 import { toolClient } from '@crs/testing/mcp';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld, type World } from '@crs/testing/world';
 import { ENTITY_IDS, PROJECTS, USERS } from './_oracle.ts';
 import { wholeRecords, wholeTenant } from './_whole-tenant.ts';
 
@@ -11,8 +11,8 @@ import { wholeRecords, wholeTenant } from './_whole-tenant.ts';
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 3);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
 
-let here: World;
-let there: World;
+let here: OwnWorld;
+let there: OwnWorld;
 let made = 0;
 beforeAll(async () => {
   [here, there] = await Promise.all([startWorld(), startWorld()]);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HALF_SENT, sendAndStall } from '@crs/testing/half-sent';
-import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, startGateway } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 const HOST = new URL(TOOLS_URL).host;
 
-let world: World;
+let world: OwnWorld;
 /** Its limit for an address is used up. */
 let spent: Awaited<ReturnType<typeof startGateway>>;
 let token: string;

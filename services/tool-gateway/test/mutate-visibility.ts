@@ -87,7 +87,7 @@ function run(command: string, args: string[], cwd: string, environment: Record<s
 
 /** Runs the oracle's test. @returns the failure, or undefined if the test passed */
 function oracle(checkout: string): string | undefined {
-  const args = ['run', '--project', 'C', 'services/tool-gateway/test/visibility-oracle.test.ts'];
+  const args = ['run', '--project', 'tests', 'services/tool-gateway/test/visibility-oracle.test.ts'];
   const { status, stdout, stderr } = run(join(checkout, 'node_modules/.bin/vitest'), args, checkout, {
     CRS_WORLDS: WORLDS,
     CRS_TEST_SEED: options.seed,

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { INHERITED } from '@crs/testing/inherited';
 import { toolClient } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { programOf } from '@crs/testing/programs';
 
 const CRS = programOf('crs');
 const ANN = 'ann@example.com';
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
   for (const organization of ['acme', 'globex']) {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, errorOf, LEGACY, MODERN, spoken, toolCall, type Answer } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 
-let world: World;
+let world: OwnWorld;
 /** Tokens of a user with a used-up limit and of one with plenty, each with every scope and with one that the tool does not ask for. */
 const tokens: Record<string, string> = {};
 

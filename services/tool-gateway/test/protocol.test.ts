@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { INSTRUCTIONS } from '../src/protocol/serve-tools.ts';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
-let world: World;
+let world: OwnWorld;
 let token: string;
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, startGateway, type Answer, type Ask } from './_requests.ts';
 
 const HOST = 'tools.example';
@@ -11,7 +11,7 @@ const ADDRESSES = 60;
 /** Together more than the 128 slots that the gateway has for sign-in. */
 const PER_ADDRESS = 3;
 
-let world: World;
+let world: OwnWorld;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 /** Accepts connections and stays silent. */
 let silent: Server;

@@ -1,6 +1,6 @@
 import { parseNetworks } from '@crs/kit/http/address';
 import { FEW_LINES, logged as loggedIn } from '@crs/testing/logged';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask, bearer, LEGACY, message, spoken, startGateway, type Answer, type Ask } from './_requests.ts';
 
@@ -8,7 +8,7 @@ const LIMIT = 3;
 const PREFLIGHTS = 10 * LIMIT;
 const HOST = 'tools.example';
 
-let world: World;
+let world: OwnWorld;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 let addresses = 0;
 const newAddress = () => `192.0.2.${++addresses}`;

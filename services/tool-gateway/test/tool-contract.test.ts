@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, LEGACY, message, MODERN, spoken } from './_requests.ts';
 
 const SNAPSHOT = new URL('tool-contract.json', import.meta.url);
@@ -19,7 +19,7 @@ interface Definition {
   annotations: Record<string, unknown>;
 }
 
-let world: World;
+let world: OwnWorld;
 let authorization: string;
 let tools: Tools;
 let definitions: Definition[];

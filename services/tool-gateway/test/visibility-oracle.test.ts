@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { openSession } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from './_oracle.ts';
 
 /** Worlds in each of two locales. `CRS_WORLDS=500` runs more; `CRS_TEST_SEED=1` repeats a run. */
@@ -11,7 +11,7 @@ const WORLDS = Number(process.env['CRS_WORLDS'] ?? 5);
 const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
 
-let world: World;
+let world: OwnWorld;
 let made = 0;
 
 beforeAll(async () => {

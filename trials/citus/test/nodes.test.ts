@@ -4,14 +4,14 @@ import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { SECRET } from '@crs/testing/setup';
 import { openSession } from '@crs/testing/sql';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 const CONNECTIONS = 4;
 /** Three quarters. */
 const PART = 3;
 
-let world: World;
+let world: OwnWorld;
 let database: Database;
 
 beforeAll(async () => {

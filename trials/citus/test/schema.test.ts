@@ -1,9 +1,9 @@
 import { fitsCitus } from '@crs/testing/fits-citus';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** The conditions that Citus sets to a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
 });

@@ -1,6 +1,6 @@
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -14,7 +14,7 @@ interface Table {
   columns: { name: string; isJson: boolean }[];
 }
 
-let world: World;
+let world: OwnWorld;
 let tables: Table[];
 
 beforeAll(async () => {

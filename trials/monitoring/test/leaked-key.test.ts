@@ -9,7 +9,7 @@ import { createToken } from '@crs/testing/credentials';
 import { INHERITED } from '@crs/testing/inherited';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { programOf } from '@crs/testing/programs';
 
 // A key and a token leak on a Tuesday, and the runbook tells what they read.
@@ -21,7 +21,7 @@ const ANN = 'ann@acme.example';
 const BOB = 'bob@acme.example';
 const missing = ['jq', 'psql', 'sha256sum'].filter((tool) => spawnSync(tool, ['--version']).error);
 
-let world: World;
+let world: OwnWorld;
 let folder: string;
 let blocks: string[];
 let leaked: string;

@@ -5,7 +5,7 @@ import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { logProblems } from '@crs/testing/log-schema';
 import { sendRaw } from '@crs/testing/send-raw';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 
 interface Span {
   traceId: string;
@@ -29,7 +29,7 @@ const CANARY = {
   badLine: 'canary-bad-line-word',
 };
 
-let world: World;
+let world: OwnWorld;
 let telemetry: Telemetry;
 let receiver: Server;
 let key: string;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { logProblems } from '@crs/testing/log-schema';
-import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
@@ -10,7 +10,7 @@ const CALLBACK = 'https://client.example/callback';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   // Request ids are trace ids.
   world = await startWorld();

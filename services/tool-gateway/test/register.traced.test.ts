@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { logProblems } from '@crs/testing/log-schema';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { ask, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
@@ -10,7 +10,7 @@ const ENTITY = '0b7f1c52-8a0e-4b57-9d1c-2e7f40a9b813';
 /** A word that no line may hold. */
 const CANARY = 'canary-word';
 
-let world: World;
+let world: OwnWorld;
 let token: string;
 let who: object;
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unavailable } from '@crs/kit/errors';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { follow, type Trail } from '../src/audit/follow.ts';
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
   await world.load(['acme', 'globex'].map((id) => ({ type: 'organization', id })));

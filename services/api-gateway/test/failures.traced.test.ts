@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startRelay, type Relay } from '@crs/testing/relay';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const READ_TIMEOUT_MS = 800;
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 let database: Session;
 let wayToCalls: Relay;

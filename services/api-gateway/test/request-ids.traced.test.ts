@@ -2,7 +2,7 @@ import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHt
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
 
@@ -20,7 +20,7 @@ const OUTSIDE = {
   cookie: 'session=outside-cookie',
 };
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 let spy: Http2Server;
 let gateway: Gateway;

@@ -5,13 +5,13 @@ import { createApiKey } from '@crs/kit/api-key';
 import { logProblems } from '@crs/testing/log-schema';
 import type { RestResponse } from '@crs/testing/rest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { startGateway } from './_gateway.ts';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T01:00:00%2B01:00';
 const ANN = 'ann@acme.example';
 
-let world: World;
+let world: OwnWorld;
 let key: string;
 let keyId: string;
 

@@ -11,7 +11,7 @@ import type { Context } from './context.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 import { AccessTokens } from './keys/access-tokens.ts';
 import { KeyRing } from './keys/key-ring.ts';
-import { createSeals } from './keys/seals.ts';
+import { createEncrypters } from './keys/encrypters.ts';
 import { waitForSecrets } from './keys/wait-for-secrets.ts';
 import { Signer } from './keys/signer.ts';
 import { createOperatorDirectory } from './operator-directory.ts';
@@ -29,16 +29,16 @@ export function createAuthService(
   return {
     async start() {
       const db = await openDatabase({ name: 'auth', migrations }, config, surroundings, closer);
-      const seals = createSeals(secrets);
+      const encrypters = createEncrypters(secrets);
       const rings = {
-        caller_key: new KeyRing('caller_key', db, seals, log),
-        token_key: new KeyRing('token_key', db, seals, log),
+        caller_key: new KeyRing('caller_key', db, encrypters, log),
+        token_key: new KeyRing('token_key', db, encrypters, log),
       };
       const signer = new Signer(rings.caller_key);
       const accessTokens = new AccessTokens(rings.token_key, toolsUrl);
       const verify = createVerifier('auth', () => signer.publicKeys());
       const operators = createOperatorDirectory(db, verify);
-      const context: Context = { db, log, verify, operators, signer, accessTokens, toolsUrl, secrets, seals, rings };
+      const context: Context = { db, log, verify, operators, signer, accessTokens, toolsUrl, secrets, encrypters, rings };
       await waitForSecrets(context, log, closer);
       const services = { internal: internalServices(context), admin: adminServices(context) };
       const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators, db }, services);
@@ -47,7 +47,7 @@ export function createAuthService(
         log,
         accessTokens,
         issuer: toolsUrl,
-        seals,
+        encrypters,
         secrets,
         defaultOrganization: config.defaultOrganization,
         cimdAllowHosts: config.cimdAllowHosts ?? [],

@@ -102,7 +102,7 @@ export const createCalls: Migration = {
         place bigint not null,
         forgotten bigint not null default 0
       );
-      comment on column calls.feeds.secret is 'seals cursors: cursors of another feed, as before a restore, do not open';
+      comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, as before a restore, are refused';
       comment on column calls.feeds.place is 'the last place that was given';
       comment on column calls.feeds.forgotten is 'the highest place of a deletion that was forgotten';
 

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { createGateway } from '@crs/kit/http/gateway';
 import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -24,7 +24,7 @@ export function createToolGateway(config: ToolGatewayConfig, surroundings: Surro
     const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
     closer.defer('auth http agent', () => agent.destroy());
     const app = createApp(
-      { calls, projects, entities, cursors: new Seal(config.secrets, 'cursors') },
+      { calls, projects, entities, cursors: new Encrypter(config.secrets, 'cursors') },
       {
         ...gateway,
         signInLimit,

@@ -28,7 +28,7 @@ const REFRESH_GRACE_SECONDS = 30;
 const MAX_STATE = 2_048;
 const MAX_UNAUTHENTICATED_PAYLOAD = 8_192;
 
-type AdapterContext = Pick<SignInContext, 'db' | 'seals'>;
+type AdapterContext = Pick<SignInContext, 'db' | 'encrypters'>;
 
 export function payloadKey(model: string, id: string): PayloadKey {
   return { model, idDigest: digestOf(id) };
@@ -59,7 +59,7 @@ class PayloadAdapter implements Adapter {
     await this.#run(
       upsertPayload({
         ...key,
-        payloadSealed: this.context.seals.oidc_payloads.seal(Buffer.from(json), boundOf(key)),
+        payloadEncrypted: this.context.encrypters.oidc_payloads.encrypt(Buffer.from(json), boundOf(key)),
         uidDigest: payload.uid === undefined ? undefined : digestOf(payload.uid),
         grantId: this.#model === 'Grant' ? id : payload.grantId,
         expiresInSeconds: Math.ceil(expiresIn),
@@ -98,8 +98,8 @@ class PayloadAdapter implements Adapter {
     return this.context.db.run(directoryScopeNow(), statement);
   }
 
-  #decrypt({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
-    const json = this.context.seals.oidc_payloads.open(payloadSealed, boundOf({ model: this.#model, idDigest }));
+  #decrypt({ idDigest, payloadEncrypted, consumed }: PayloadRow): AdapterPayload {
+    const json = this.context.encrypters.oidc_payloads.decrypt(payloadEncrypted, boundOf({ model: this.#model, idDigest }));
     const payload = JSON.parse(json.toString());
     return consumed ? { ...payload, consumed } : payload;
   }
@@ -124,7 +124,7 @@ class ClientAdapter extends PayloadAdapter {
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
     const [row] = await this.context.db.read(directoryScopeNow(), findClient(id));
-    return row && clientMetadata(row, this.context.seals.clients);
+    return row && clientMetadata(row, this.context.encrypters.clients);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { clientAddress } from '@crs/kit/http/address';
 import { stateOf } from '@crs/kit/http/request';
 import type { Secrets } from '@crs/kit/process/secrets';
@@ -62,20 +62,20 @@ export function queryOf(request: Request): URLSearchParams {
 
 /** Issues and checks CSRF tokens. A token is bound to one authorization or one browser. */
 export class FormTokens {
-  readonly #seal: Seal;
+  readonly #encrypter: Encrypter;
 
   constructor(secrets: Secrets) {
-    this.#seal = new Seal(secrets, 'forms');
+    this.#encrypter = new Encrypter(secrets, 'forms');
   }
 
   make(bound: string): string {
-    return this.#seal.seal(Buffer.alloc(0), bound).toString('base64url');
+    return this.#encrypter.encrypt(Buffer.alloc(0), bound).toString('base64url');
   }
 
   /** @throws Problem if the submitted form has no such token */
   check(request: Request, bound: string): void {
     try {
-      this.#seal.open(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
+      this.#encrypter.decrypt(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
     } catch (error) {
       throw new Problem(403, 'This form is no longer valid', 'Go back, reload the page and try again.', error);
     }

@@ -7,7 +7,7 @@ export type KeyKind = keyof typeof PROTECTS_UNTIL;
 
 const KEY_PAIR = {
   keyId: column.text,
-  privateKeySealed: column.bytes,
+  privateKeyEncrypted: column.bytes,
   signFrom: column.instant,
   protectsUntil: column.instant.orNull,
 };
@@ -22,7 +22,7 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
   return {
     name: `list_${kind}s`,
     row: KEY_PAIR,
-    text: `select key_id as "keyId", private_key_sealed as "privateKeySealed", sign_from as "signFrom",
+    text: `select key_id as "keyId", private_key_encrypted as "privateKeyEncrypted", sign_from as "signFrom",
       ${PROTECTS_UNTIL[kind]} as "protectsUntil" from auth.${kind}s order by sign_from desc, key_id`,
   };
 }
@@ -30,8 +30,8 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
 export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'>): Statement {
   return {
     name: `insert_${kind}`,
-    text: `insert into auth.${kind}s (key_id, private_key_sealed, sign_from) values ($1, $2, $3)`,
-    values: [key.keyId, key.privateKeySealed, key.signFrom],
+    text: `insert into auth.${kind}s (key_id, private_key_encrypted, sign_from) values ($1, $2, $3)`,
+    values: [key.keyId, key.privateKeyEncrypted, key.signFrom],
   };
 }
 

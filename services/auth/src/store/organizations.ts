@@ -24,7 +24,7 @@ const STORED = {
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
 export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
 
-const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_sealed is not null as "oidcHasClientSecret"`;
+const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_encrypted is not null as "oidcHasClientSecret"`;
 
 /** Locks the organization until the transaction ends. */
 export function findOrganization(organization: string): Statement<OrganizationRow> {

@@ -3,7 +3,7 @@ import { createAuthService } from '@crs/auth/service';
 import { createCallsService } from '@crs/calls/service';
 import { createEntitiesService } from '@crs/entities/service';
 import { prepareDatabase as prepare } from '@crs/install/prepare-database';
-import { Closer } from '@crs/kit/process/lifecycle';
+import { Shutdown } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { derivePassword, roleOf, serviceUrl } from '@crs/kit/data/migration';
@@ -68,11 +68,11 @@ export async function prepareDatabase({
 
 /** Starts all services in this process. They call each other by gRPC over loopback, as they would in processes of their own. */
 export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
-  const closer = new Closer(loggerOf('local'));
+  const shutdown = new Shutdown(loggerOf('local'));
   const logFor = (service: string) => ({ log: loggerOf(service) });
   const databaseOf = (service: string) => serviceUrl(config.adminDatabaseUrl, service, derivePassword(config.secret, service));
   async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
-    closer.defer(name, () => service.stop());
+    shutdown.defer(name, () => service.stop());
     return service.start();
   }
   try {
@@ -163,10 +163,10 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         entitiesAdmin: entities.admin,
         rateLimit: rateLimit.grpc,
       },
-      stop: () => closer.close(),
+      stop: () => shutdown.run(),
     };
   } catch (error) {
-    await closer.close();
+    await shutdown.run();
     throw error;
   }
 }

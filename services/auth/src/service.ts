@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { HTTP_TIMEOUTS, listen } from '@crs/kit/http/listener';
-import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { Shutdown, type Service, type Runtime } from '@crs/kit/process/lifecycle';
 import { openDatabase, serveGrpc } from '@crs/records/bootstrap';
 import { createVerifier } from '@crs/kit/rpc/identity';
 import { DRAIN_MS } from '@crs/kit/rpc/server';
@@ -21,14 +21,14 @@ import { startCleanup } from './sign-in/cleanup.ts';
 /** Creates auth. It listens at `grpc` for gateways and services, at `admin` for operators, and at `http` for sign-in. */
 export function createAuthService(
   config: AuthConfig,
-  surroundings: Surroundings,
+  runtime: Runtime,
 ): Service<{ grpc: string; admin: string; http: string }> {
-  const { log, tls } = surroundings;
+  const { log, tls } = runtime;
   const { toolsUrl, secrets } = config;
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   return {
     async start() {
-      const db = await openDatabase({ name: 'auth', migrations }, config, surroundings, closer);
+      const db = await openDatabase({ name: 'auth', migrations }, config, runtime, shutdown);
       const encrypters = createEncrypters(secrets);
       const rings = {
         caller_key: new KeyRing('caller_key', db, encrypters, log),
@@ -39,9 +39,9 @@ export function createAuthService(
       const verify = createVerifier('auth', () => signer.publicKeys());
       const operators = createOperatorDirectory(db, verify);
       const context: Context = { db, log, verify, operators, signer, accessTokens, toolsUrl, secrets, encrypters, rings };
-      await waitForSecrets(context, log, closer);
+      await waitForSecrets(context, log, shutdown);
       const services = { internal: internalServices(context), admin: adminServices(context) };
-      const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators, db }, services);
+      const { addresses, listeners } = await serveGrpc('auth', config, runtime, shutdown, { verify, operators, db }, services);
       const signIn = {
         db,
         log,
@@ -54,8 +54,8 @@ export function createAuthService(
         oidcAllowHosts: config.oidcAllowHosts ?? [],
         proxyUrl: config.proxyUrl,
       };
-      closer.defer('cleanup', startCleanup(signIn));
-      if (config.auditDays !== undefined) closer.defer('audit retention', startAuditRetention(config.auditDays, db, log));
+      shutdown.defer('cleanup', startCleanup(signIn));
+      if (config.auditDays !== undefined) shutdown.defer('audit retention', startAuditRetention(config.auditDays, db, log));
       const signInApp = createSignInApp(signIn);
       const server = tls
         ? tls.createHttpsServer(HTTP_TIMEOUTS, ['tool-gateway'], signInApp)
@@ -65,6 +65,6 @@ export function createAuthService(
       listeners.push(http);
       return { ...addresses, http: http.address };
     },
-    stop: () => closer.close(),
+    stop: () => shutdown.run(),
   };
 }

@@ -1,7 +1,7 @@
 import type { Encrypter } from '@crs/kit/data/encrypter';
 import { waitForDatabase, type Obstacle } from '@crs/kit/data/schema-readiness';
 import { everyOrganizationScope, workFor } from '@crs/kit/data/scope';
-import type { Closer } from '@crs/kit/process/lifecycle';
+import type { Shutdown } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from '../context.ts';
 import { countEncrypted, ENCRYPTED_TABLES, encryptedUnder } from '../store/encrypted-values.ts';
@@ -19,7 +19,7 @@ const SAMPLES = 5;
 export async function waitForSecrets(
   { db, secrets, encrypters, rings }: Pick<Context, 'db' | 'secrets' | 'encrypters' | 'rings'>,
   log: Logger,
-  closer: Closer,
+  shutdown: Shutdown,
 ): Promise<void> {
   const ids = new Set(secrets.map(({ id }) => id));
   const findObstacle = async (signal: AbortSignal): Promise<Obstacle | undefined> => {
@@ -42,7 +42,7 @@ export async function waitForSecrets(
     for (const ring of Object.values(rings)) await ring.keys();
     return undefined;
   };
-  await waitForDatabase('the right CRS_SECRET', findObstacle, log, closer);
+  await waitForDatabase('the right CRS_SECRET', findObstacle, log, shutdown);
 }
 
 function canDecrypt(encrypter: Encrypter, encrypted: Buffer, row: string): boolean {

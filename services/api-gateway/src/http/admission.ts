@@ -7,7 +7,7 @@ import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
 import type { LookUps } from '@crs/kit/http/look-ups';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
-import { credentialPrefix } from '@crs/kit/http/register';
+import { credentialPrefix } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { unauthorized } from './refusal.ts';
@@ -40,7 +40,7 @@ export function admission(options: AdmissionOptions) {
       const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
       const { callerTokens, organizationId, keyId, rateLimit } = credential;
       state.callerToken = callerTokens;
-      Object.assign(state.facts, { organization: organizationId, key_id: keyId });
+      Object.assign(state.logFields, { organization: organizationId, key_id: keyId });
       const enter = () => options.queue.enter(organizationId, response);
       response.locals['admitted'] = { credential, enter } satisfies Admitted;
       check = { kind: 'organization', id: organizationId, rule: rateLimit! };
@@ -52,7 +52,7 @@ export function admission(options: AdmissionOptions) {
     response.set(limitHeaders(decision));
     const refusal = refusalOf(decision, whose);
     if (refusal) throw refusal;
-    if (!admittedOf(response)) state.facts.credential = credentialPrefix(authorization);
+    if (!admittedOf(response)) state.logFields.credential = credentialPrefix(authorization);
     next();
   };
 }

@@ -37,7 +37,7 @@ export function routes(context: Context): Router {
       next();
     });
     route[method](async (request, response) => {
-      stateOf(response).facts.operation = operationId;
+      stateOf(response).logFields.operation = operationId;
       if (!request.accepts(MEDIA_TYPES)) throw notAcceptable();
       await handle(context, request, response);
     });

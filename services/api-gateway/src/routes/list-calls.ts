@@ -61,15 +61,15 @@ export const listCalls: Route = {
   async handle({ calls }, request, response) {
     const parameters = parseQuery(request.url, query);
     const { start_date: start, end_date: end, updated_since: updatedSince, page } = parameters;
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     const { size: perPage, ...details } = detailsAsked(parameters, 'per_page', DEFAULT_PER_PAGE);
-    facts.query = { ...parameters, per_page: perPage };
+    logFields.query = { ...parameters, per_page: perPage };
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
     const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
       { start, end, updatedSince, page, perPage, ...details },
       callOf(response),
     );
-    Object.assign(facts, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
+    Object.assign(logFields, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
     const pagination = {
       page,
       per_page: perPage,

@@ -46,7 +46,7 @@ export function forwardedAddress(request: Pick<Request, 'headers' | 'socket'>): 
 /** Adds the user to the request's log line. */
 export function logUser(response: Response, accountId: string): void {
   const { organization, userId } = parseAccountId(accountId);
-  Object.assign(stateOf(response).facts, { organization, user_id: userId });
+  Object.assign(stateOf(response).logFields, { organization, user_id: userId });
 }
 
 /** A field of the submitted form; empty if it is absent or repeated. */

@@ -5,7 +5,7 @@ import { addressCheck, addressOf, type AddressCharging } from '@crs/kit/http/cha
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
-import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
+import { credentialPrefix, loggedClientId } from '@crs/kit/http/access-log';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import type { Logger } from '@crs/kit/process/log';
@@ -53,7 +53,7 @@ export function mcp(context: Context, options: McpOptions) {
     }
     if (answersOrigin(request, response)) return;
     const user = await authenticate(request, response, options);
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
     const bytes = await readBody(request).catch(async (error: unknown) => {
@@ -62,7 +62,7 @@ export function mcp(context: Context, options: McpOptions) {
       throw error;
     });
     const body = parseMessage(bytes);
-    facts.operation = methodOf(body);
+    logFields.operation = methodOf(body);
     const yieldWhenDue = timeSlices();
     const tools: ToolRequest = {
       context,
@@ -144,11 +144,11 @@ async function authenticate(
     const { callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);
     state.callerToken = callerTokens;
-    Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
+    Object.assign(state.logFields, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {
     await chargeStranger(options, request);
-    stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
+    stateOf(response).logFields.credential = credentialPrefix(request.headers.authorization);
     throw error;
   }
 }

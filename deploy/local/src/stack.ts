@@ -110,7 +110,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       projectsAddress: projects.grpc,
       rateLimitAddress: rateLimit.grpc,
       trustedProxies: [],
-      lameDuckMs: 0,
+      drainMs: 0,
       addressLimit: config.addressLimit ?? LIMITS.address,
       concurrency: 8,
       tenantConcurrency: 32,

@@ -5,7 +5,7 @@ import { directoryScope, workFor } from '@crs/kit/data/scope';
 import type { Shutdown, Runtime } from '@crs/kit/process/lifecycle';
 import type { Verifier } from '@crs/kit/rpc/identity';
 import type { OperatorDirectory } from '@crs/kit/rpc/operators';
-import { DRAIN_MS, serve, type BoundService } from '@crs/kit/rpc/server';
+import { FINISH_MS, serve, type BoundService } from '@crs/kit/rpc/server';
 
 /** An import batch has at most 16 MiB, and so has a service's request to auth about the people in it. */
 const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
@@ -37,7 +37,7 @@ export async function serveGrpc(
   services: { internal: BoundService[]; admin: BoundService[] },
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
-  shutdown.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
+  shutdown.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), FINISH_MS + 1_000);
   const shared = { name, ...callers, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);

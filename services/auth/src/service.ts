@@ -3,7 +3,7 @@ import { HTTP_TIMEOUTS, listen } from '@crs/kit/http/listener';
 import { Shutdown, type Service, type Runtime } from '@crs/kit/process/lifecycle';
 import { openDatabase, serveGrpc } from '@crs/records/bootstrap';
 import { createVerifier } from '@crs/kit/rpc/identity';
-import { DRAIN_MS } from '@crs/kit/rpc/server';
+import { FINISH_MS } from '@crs/kit/rpc/server';
 import { migrations } from '../migrations/index.ts';
 import { startAuditRetention } from './audit-retention.ts';
 import type { AuthConfig } from './config.ts';
@@ -61,7 +61,7 @@ export function createAuthService(
         ? tls.createHttpsServer(HTTP_TIMEOUTS, ['tool-gateway'], signInApp)
         : createServer(HTTP_TIMEOUTS, signInApp);
       // No drain period before the listener closes: the tool gateway, its only client, retries refused requests if that is safe.
-      const http = await listen(server, { address: config.httpListen, lameDuckMs: 0, drainMs: DRAIN_MS });
+      const http = await listen(server, { address: config.httpListen, drainMs: 0, finishMs: FINISH_MS });
       listeners.push(http);
       return { ...addresses, http: http.address };
     },

@@ -4,7 +4,7 @@ import type { Rule } from '@crs/kit/limits/rule';
 import type { Dependencies } from '@crs/kit/process/health';
 import { Shutdown, type Service, type Runtime } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
+import { FINISH_MS, serve } from '@crs/kit/rpc/server';
 import type { RateLimitConfig } from './config.ts';
 import { internalServices } from './handlers/index.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -27,7 +27,7 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Ru
       const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
       const services = internalServices({ store, defaults });
       const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, dependencies, log, tls });
-      shutdown.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);
+      shutdown.defer('grpc', () => server.stop(), FINISH_MS + 1_000);
       return { grpc: server.address };
     },
     stop: () => shutdown.run(),

@@ -22,7 +22,7 @@ export const GATEWAY_SETTINGS = {
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
   /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
-  lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
+  drainMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
   /** For requests without a usable credential, per client address. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
   /** How many requests are worked on at once. */
@@ -63,7 +63,7 @@ export function createGateway(
     concurrency,
     tenantConcurrency,
     tenantMetrics,
-    lameDuckMs,
+    drainMs,
     listen: at,
   }: GatewayConfig,
   { log, tls }: Runtime,
@@ -88,8 +88,8 @@ export function createGateway(
       const createListener = open({ ...limits, queue, lookUps, refusals, shutdown, connect });
 
       const server = createServer(HTTP_TIMEOUTS);
-      const drainMs = timeoutMs + 1_000;
-      const { address, stop, longestStopMs } = await listen(server, { address: at, lameDuckMs, drainMs });
+      const finishMs = timeoutMs + 1_000;
+      const { address, stop, longestStopMs } = await listen(server, { address: at, drainMs, finishMs });
       shutdown.defer('http listener', stop, longestStopMs);
       // The server reads no request before this turn of the event loop ends.
       server.on('request', createListener(address));

@@ -89,7 +89,7 @@ export interface ServeOptions {
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
 /** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 15 s. */
-export const DRAIN_MS = 16_000;
+export const FINISH_MS = 16_000;
 
 /** Serves gRPC, with health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop. */
 export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
@@ -118,7 +118,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
-        const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
+        const force = setTimeout(() => server.forceShutdown(), FINISH_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();

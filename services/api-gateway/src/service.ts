@@ -6,7 +6,7 @@ import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
 import { buildDocs } from './docs/page.ts';
-import { Credentials } from './http/admission.ts';
+import { Credentials } from './http/authentication.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
 

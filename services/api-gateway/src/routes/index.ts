@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { requireKey } from '../http/admission.ts';
+import { requireKey } from '../http/authentication.ts';
 import { notAcceptable } from '../http/refusal.ts';
 import type { Context, Route } from '../route.ts';
 import { createProject } from './create-project.ts';

@@ -18,7 +18,7 @@ const NO_NETWORK =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|META_FETCH_FAIL|dns error|error sending request/i;
 
 /** An error for the user: a wrong argument, or something that the machine lacks. The message says what to do. */
-class Refusal extends Error {}
+class UserError extends Error {}
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
@@ -65,7 +65,7 @@ async function runNode(args, options) {
     if (error.code !== 'ENOENT') throw error;
   }
   if (Number(process.versions.node.split('.')[0]) < 24) {
-    throw new Refusal(
+    throw new UserError(
       `The project's own Node.js has no binary for this platform (${process.platform}-${process.arch}), and yours is ${process.version}: install Node.js 24 or newer and run this again.`,
     );
   }
@@ -95,7 +95,7 @@ async function install() {
   )
     return;
   rmSync(STAMP, { force: true });
-  if (!onPath('npm')) throw new Refusal('npm is missing: install npm (it comes with Node.js) and run this again.');
+  if (!onPath('npm')) throw new UserError('npm is missing: install npm (it comes with Node.js) and run this again.');
   say('Installing dependencies ...');
   let tail = '';
   // NODE_ENV=production would leave out what `npm test` needs.
@@ -110,12 +110,12 @@ async function install() {
   });
   if (code > 128) process.exit(code);
   if (code !== 0 && NO_NETWORK.test(tail)) {
-    throw new Refusal(
+    throw new UserError(
       "The dependencies can't be downloaded: check the network (or npm's registry and proxy settings) and run this again.",
     );
   }
   if (code !== 0)
-    throw new Refusal('The dependencies could not be installed: fix the problem that the lines above name and run this again.');
+    throw new UserError('The dependencies could not be installed: fix the problem that the lines above name and run this again.');
   writeFileSync(STAMP, key);
 }
 
@@ -164,16 +164,16 @@ const commands = {
 
 async function main([name, ...args]) {
   if (Number(process.versions.node.split('.')[0]) < 20)
-    throw new Refusal(`Node.js 20 or newer is needed and this is ${process.version}: install a newer one and run this again.`);
-  if (process.platform === 'win32') throw new Refusal('The project runs on Linux and macOS: on Windows, run this inside WSL.');
+    throw new UserError(`Node.js 20 or newer is needed and this is ${process.version}: install a newer one and run this again.`);
+  if (process.platform === 'win32') throw new UserError('The project runs on Linux and macOS: on Windows, run this inside WSL.');
   if (!Object.hasOwn(commands, name ?? ''))
-    throw new Refusal('Usage: node deploy/local/bootstrap.mjs start|test|crs [arguments...]');
+    throw new UserError('Usage: node deploy/local/bootstrap.mjs start|test|crs [arguments...]');
   return commands[name](args);
 }
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  say(error instanceof Refusal ? error.message : error.stack);
+  say(error instanceof UserError ? error.message : error.stack);
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 import type { ImportLine, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { fold } from '@crs/kit/text';
 import { readLines } from './lines.ts';
-import { route, type Confines, type Refusal, type RoutedLine, type Taker } from './route.ts';
+import { route, type Confines, type RefusedLine, type RoutedLine, type Taker } from './route.ts';
 
 /** Lines of one organization and one group, in file order: at most 1,000 and 16 MiB. */
 export interface Batch {
@@ -29,7 +29,7 @@ export interface Progress {
 export interface Observer {
   progress(progress: Readonly<Progress>): void;
   /** Called in the order of the file. */
-  refused(refusal: Refusal): void;
+  refused(refusal: RefusedLine): void;
 }
 
 /** The import ended early. All lines up to `doneThrough` were stored or refused; some later lines may have been, too. */
@@ -55,7 +55,7 @@ const MAX_IN_FLIGHT = 3;
 interface Window {
   group: string | undefined;
   routed: RoutedLine[];
-  refusals: Refusal[];
+  refusals: RefusedLine[];
   /** Positions in the file, in bytes. */
   start: number;
   end: number;

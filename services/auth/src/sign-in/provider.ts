@@ -13,7 +13,7 @@ import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
-import { isTransient, renderBusy, renderError } from './problem.ts';
+import { isTransient, renderBusy, renderError } from './page-error.ts';
 import { logUser } from './request.ts';
 
 const ACCESS_TOKEN_SECONDS = 600;

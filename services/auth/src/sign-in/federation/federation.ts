@@ -8,7 +8,7 @@ import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-provide
 import { toAccountId } from '../accounts.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
 import { FetchPool } from '../fetch-pool.ts';
-import { expired, Problem } from '../problem.ts';
+import { expired, PageError } from '../page-error.ts';
 import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
@@ -58,7 +58,7 @@ export class Federation {
    * @param email what the user has typed, for the provider to propose. May be empty
    * @param uid of the authorization that continues afterwards; undefined: `/connections` follows
    * @returns the provider's URL for the browser; undefined if the organization has no provider
-   * @throws Problem if the provider is unavailable, or the client's address is over its limit
+   * @throws PageError if the provider is unavailable, or the client's address is over its limit
    */
   async begin(visit: Visit, organization: string, email: string, uid?: string): Promise<string | undefined> {
     const found = await this.#find(organization);
@@ -73,11 +73,11 @@ export class Federation {
     } catch (error) {
       if (!(error instanceof SignInRefusal)) throw error;
       await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
-      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(messagesOf(error.cause)));
+      throw new PageError(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(messagesOf(error.cause)));
     }
   }
 
-  /** Handles the provider's authorization response. @throws Problem if this browser has no matching sign-in pending */
+  /** Handles the provider's authorization response. @throws PageError if this browser has no matching sign-in pending */
   async finish(visit: Visit): Promise<FederatedResult> {
     const { request, cookies } = visit;
     const pending = decryptPending(this.#encrypter, cookies.get('provider'));
@@ -166,6 +166,6 @@ export class Federation {
     const seconds = await secondsToWaitOf(this.#context, PROVIDERS_OF_ADDRESS, forwardedAddress(request));
     if (seconds === 0) return;
     response.set('Retry-After', String(seconds));
-    throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
+    throw new PageError(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
   }
 }

@@ -70,7 +70,7 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
   const prepared = question.prepare();
   for (const [index, address] of replicas.entries()) {
     try {
-      const options = { agent: agentOf(address), method: question.method, headers: prepared.headers, timeout: PATIENCE_MS };
+      const options = { agent: agentOf(address), method: question.method, headers: prepared.headers, timeout: TIMEOUT_MS };
       const answer = await exchange(`http://${address}${question.path}`, options, prepared.body);
       return outcome(question.judge(answer, prepared));
     } catch (error) {
@@ -82,5 +82,5 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
   throw new Error('there is no replica');
 }
 
-/** Longest wait of a client: a second more than the longest deadline. */
-const PATIENCE_MS = 16_000;
+/** A second more than the longest deadline of a request. */
+const TIMEOUT_MS = 16_000;

@@ -2,14 +2,14 @@ import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
 import { StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
-import { isNetworkError, patiently } from './patience.ts';
+import { isNetworkError, retryTransient } from './retry.ts';
 
 const TIMEOUT_MS = 5_000;
 
 /** Waits until the database accepts connections. @throws Failure with the reason if it doesn't */
-export async function waitForDatabase(admin: AdminDatabase, patienceMs?: number): Promise<void> {
+export async function waitForDatabase(admin: AdminDatabase, timeoutMs?: number): Promise<void> {
   try {
-    await patiently(() => connectOnce(admin), mayPass, patienceMs);
+    await retryTransient(() => connectOnce(admin), isTransient, timeoutMs);
   } catch (error) {
     throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(admin.adminUrl)}): ${reasonOf(error)}.`);
   }
@@ -41,7 +41,7 @@ export async function checkRoleIsFree(admin: AdminDatabase, role: string): Promi
 }
 
 /** Whether the server is starting, stopping, full or unreachable. */
-function mayPass(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return isNetworkError(error) || /^(57P0|53|08)/.test(codeOf(error)) || /timeout|terminated/i.test((error as Error).message);
 }
 

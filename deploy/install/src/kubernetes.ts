@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { Environment } from '@crs/kit/process/config';
 import type { VersionedSecret, VersionedSecretStore } from './certificates.ts';
 import { Failure } from './failure.ts';
-import { isNetworkError, patiently } from './patience.ts';
+import { isNetworkError, retryTransient } from './retry.ts';
 import type { SecretData } from './secrets.ts';
 
 /** Kubernetes mounts a pod's token and its API's authority here. */
@@ -58,7 +58,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
   const ask = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
-    patiently(
+    retryTransient(
       async () => {
         const answer = await send(cluster, method, target, body);
         if (answer.status === 429 || answer.status >= 500) throw new Busy(`it answers with status ${answer.status}`);

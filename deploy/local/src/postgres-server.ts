@@ -99,7 +99,7 @@ export async function stopOrphan(directory: string, log: Logger): Promise<void> 
 
 /** Ends a server by one signal after the other. @returns whether it ended */
 async function end(pid: number, ended: () => boolean): Promise<boolean> {
-  for (const [signal, patienceMs] of STOP_STEPS) {
+  for (const [signal, timeoutMs] of STOP_STEPS) {
     if (ended()) return true;
     try {
       process.kill(pid, signal);
@@ -108,7 +108,7 @@ async function end(pid: number, ended: () => boolean): Promise<boolean> {
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
       throw error;
     }
-    const until = Date.now() + patienceMs;
+    const until = Date.now() + timeoutMs;
     while (!ended() && Date.now() < until) await delay(15);
   }
   return ended();

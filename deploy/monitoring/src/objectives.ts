@@ -55,13 +55,13 @@ export const OBJECTIVES: Objective[] = [
 
 /** The windows over which the share of bad events is recorded. */
 export const WINDOWS = ['5m', '30m', '1h', '2h', '6h', '1d', '3d', '30d'] as const;
-export type Window = (typeof WINDOWS)[number];
+export type RateWindow = (typeof WINDOWS)[number];
 
 /**
  * When to alert: errors come `factor` times faster than the rate that just uses up the budget of 30 days, over a long window and, so that
  * the alert ends soon after the errors, over a short window too.
  */
-export const BURNS: { severity: 'critical' | 'warning'; factor: number; long: Window; short: Window }[] = [
+export const BURNS: { severity: 'critical' | 'warning'; factor: number; long: RateWindow; short: RateWindow }[] = [
   { severity: 'critical', factor: 14.4, long: '1h', short: '5m' },
   { severity: 'critical', factor: 6, long: '6h', short: '30m' },
   { severity: 'warning', factor: 3, long: '1d', short: '2h' },

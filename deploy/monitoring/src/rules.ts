@@ -1,5 +1,5 @@
 import { ALERTS, type Alert } from './alerts.ts';
-import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type Window } from './objectives.ts';
+import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type RateWindow } from './objectives.ts';
 import { RUNBOOKS } from './runbooks.ts';
 
 export interface Recording {
@@ -29,7 +29,7 @@ function recordings(): Recording[] {
 function burns({ slo, objective }: Objective, severity: string): string {
   const budget = 1 - objective;
   const selector = `{${OURS},slo="${slo}"}`;
-  const above = (window: Window, factor: number) =>
+  const above = (window: RateWindow, factor: number) =>
     `crs:slo_errors:ratio_${window}${selector} > ${Number((factor * budget).toFixed(6))}`;
   return BURNS.filter((burn) => burn.severity === severity)
     .map(({ factor, long, short }) => `(${above(long, factor)} and ${above(short, factor)})`)

@@ -23,7 +23,7 @@ export function readExpression(expression: string): MetricUse {
         const found = node.getChild(child);
         return found ? text.slice(found.from, found.to) : '';
       };
-      if (node.type.isError) throw new Error(`Not PromQL at character ${node.from}: ${text}`);
+      if (node.type.isError) throw new Error(`No PromQL at character ${node.from}: ${text}`);
       if (node.name === 'VectorSelector') use.selectors.push({ metric: textOf('Identifier'), matchers: [] });
       if (node.name === 'UnquotedLabelMatcher') {
         const [label, operator, value] = [textOf('LabelName'), textOf('MatchOp'), JSON.parse(textOf('StringLiteral')) as string];
@@ -91,7 +91,7 @@ export function unknowns(expression: string, known: Known, recorded: Map<string,
       problems.push(`no ${metric} has ${checked.map(({ label, operator, value }) => `${label}${operator}"${value}"`).join(',')}`);
     }
   }
-  if (selectors.length === 0) problems.push('it selects no metric');
+  if (selectors.length === 0) problems.push('it asks for no metric');
   for (const label of grouped) if (!labels.has(label)) problems.push(`none of its metrics has a label ${label} to group by`);
   const left = new Set(grouped.length > 0 ? grouped : labels);
   for (const label of shown) if (!left.has(label)) problems.push(`its results have no label ${label}`);

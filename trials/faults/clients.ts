@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exchange } from '@crs/testing/exchange';
+import { sendRequest } from '@crs/testing/send-request';
 import type { Balancer } from './balancer.ts';
 import type { Question, Verdict } from './questions.ts';
 
@@ -71,7 +71,7 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
   for (const [index, address] of replicas.entries()) {
     try {
       const options = { agent: agentOf(address), method: question.method, headers: prepared.headers, timeout: TIMEOUT_MS };
-      const answer = await exchange(`http://${address}${question.path}`, options, prepared.body);
+      const answer = await sendRequest(`http://${address}${question.path}`, options, prepared.body);
       return outcome(question.judge(answer, prepared));
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;

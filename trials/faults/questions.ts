@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '@crs/testing/exchange';
+import type { Answer } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 export interface Prepared {

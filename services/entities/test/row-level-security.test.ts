@@ -1,7 +1,7 @@
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { exportLines } from '@crs/testing/export';
-import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
+import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/without-predicates';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

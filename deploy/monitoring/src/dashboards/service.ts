@@ -58,7 +58,7 @@ export const service = dashboard(
         lines(
           'Work by bulkhead',
           'short',
-          'Slots in use and work that waits for a slot: of tenants and strangers at the gateways, of connections at a service.',
+          'Slots in use and work that waits for a slot: of organizations and unauthenticated clients at the gateways, of connections at a service.',
           [
             `sum by (service, crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${OF_SERVICE}})`,
             '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',

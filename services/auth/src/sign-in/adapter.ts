@@ -10,7 +10,7 @@ import {
   destroyPayloadsOfGrant,
   findPayload,
   findPayloadByUid,
-  MOST_OF_STRANGERS,
+  MAX_UNAUTHENTICATED_PAYLOADS,
   upsertPayload,
   type PayloadKey,
   type PayloadRow,
@@ -55,7 +55,7 @@ class PayloadAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn = UNCONSENTED_CLIENT_SECONDS): Promise<void> {
     const key = payloadKey(this.#model, id);
     const json = JSON.stringify(payload);
-    if (Object.hasOwn(MOST_OF_STRANGERS, this.#model)) checkSize(payload, json);
+    if (Object.hasOwn(MAX_UNAUTHENTICATED_PAYLOADS, this.#model)) checkSize(payload, json);
     await this.#run(
       upsertPayload({
         ...key,

@@ -114,7 +114,7 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
  * The most payloads of each model that all unauthenticated clients together may have. Anybody can begin an authorization, register a client,
  * and authenticate as a client that they registered.
  */
-export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
+export const MAX_UNAUTHENTICATED_PAYLOADS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
 /** The same for throttles. An attacker creates one with each account that they guess at. */
 const MOST_THROTTLES = 200_000;
 
@@ -132,7 +132,7 @@ export interface Gone {
 export async function deleteExcess(
   query: Query,
   limit: number,
-  most = MOST_OF_STRANGERS,
+  most = MAX_UNAUTHENTICATED_PAYLOADS,
   mostThrottles = MOST_THROTTLES,
 ): Promise<Gone> {
   let payloads = 0;

@@ -17,7 +17,7 @@ import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import { RpcRefusal, type Answer, type ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
-import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
+import { chargeCall, chargeMessage, chargeUnauthenticated, isPreflight } from './limits.ts';
 import { foreignRefusal, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -48,7 +48,7 @@ export function mcp(context: Context, options: McpOptions) {
     const foreign = foreignRefusal(request, options.origins);
     if (foreign) {
       // The app has charged a preflight.
-      if (!isPreflight(request)) await chargeStranger(options, request);
+      if (!isPreflight(request)) await chargeUnauthenticated(options, request);
       throw foreign;
     }
     if (answersOrigin(request, response)) return;
@@ -147,7 +147,7 @@ async function authenticate(
     Object.assign(state.logFields, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {
-    await chargeStranger(options, request);
+    await chargeUnauthenticated(options, request);
     stateOf(response).logFields.credential = credentialPrefix(request.headers.authorization);
     throw error;
   }

@@ -4,7 +4,7 @@ import type { Processes, ProcessName } from '@crs/testing/processes';
 
 export type Gateways = Pick<Processes, 'apis' | 'toolAddresses' | 'ops'>;
 
-/** Pause between two questions for the readiness of a replica. It is short beside the time for which a gateway that stops still serves. */
+/** The pause between two readiness checks of a replica: short compared with the drain period of a gateway. */
 const PAUSE_MS = 50;
 const TIMEOUT_MS = 1_000;
 

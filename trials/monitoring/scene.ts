@@ -95,7 +95,7 @@ export async function startScene() {
     traffic: (clients: number) =>
       startLoad({
         balancer: new Balancer(processes),
-        questions: system.questions,
+        requests: system.requests,
         clients,
         pauseMs: 100,
         onOutcome: () => {},

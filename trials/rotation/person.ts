@@ -101,10 +101,10 @@ export class Person {
       const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(answer.body);
       if (!form) break;
       const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
-      const asked = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
+      const known = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
       answer = await this.#post(
         pathOf(form[1]!),
-        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...asked]),
+        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
       );
     }
     throw new Error(`not called back: ${answer.status} ${answer.body.slice(0, 500)}`);

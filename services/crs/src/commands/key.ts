@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { instant, layOutOnce, show, toJson } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs key`: API keys of an organization. */
 export function keyCommands(program: Command): void {

@@ -3,7 +3,7 @@ import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { instant, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 interface CreateOptions extends OutputOptions {
   role: string;

@@ -3,7 +3,7 @@ import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { instant, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command): void {

@@ -51,14 +51,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The environment of every process of ours. Takes (dict "root" $ "asks" FACT). It names the addresses of other services, such as `CRS_AUTH_ADDRESS`. */}}
+{{/* The environment of every process of ours. Takes (dict "root" $ "dependsOn" SERVICES). It names the addresses of other services, such as `CRS_AUTH_ADDRESS`. */}}
 {{- define "call-research.addresses" -}}
 {{- $root := .root }}
-{{- $facts := include "call-research.facts" $root | fromYaml }}
+{{- $components := include "call-research.components" $root | fromYaml }}
 {{- $suffixes := dict "grpc" "ADDRESS" "admin" "ADMIN_ADDRESS" "http" "HTTP_ADDRESS" "health" "HEALTH_ADDRESS" }}
-{{- range $target, $listeners := .asks }}
+{{- range $target, $listeners := .dependsOn }}
 {{- range $listeners }}
-CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s%s:%v" (include "call-research.fullname" $root) $target (eq . "health" | ternary "-health" "") (get (get $facts $target).listeners .) }}
+CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s%s:%v" (include "call-research.fullname" $root) $target (eq . "health" | ternary "-health" "") (get (get $components $target).listeners .) }}
 {{- end }}
 {{- end }}
 {{- if ne (include "call-research.tlsMode" $root) "off" }}
@@ -88,7 +88,7 @@ the namespace, because one CA may sign the certificates of several releases. */}
 {{/* The parts that get a certificate, separated by commas. The jobs and the test use the certificate of `crs`. */}}
 {{- define "call-research.certificates" -}}
 {{- $names := list }}
-{{- range $name, $_ := include "call-research.facts" . | fromYaml }}
+{{- range $name, $_ := include "call-research.components" . | fromYaml }}
 {{- if not (has $name (list "job" "test")) }}
 {{- $names = append $names $name }}
 {{- end }}
@@ -251,11 +251,11 @@ resources:
 {{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicaCount }}{{- end -}}
 {{- end }}
 
-{{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "fact" FACT "settings" MERGED). */}}
+{{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "spec" SPEC "settings" MERGED). */}}
 {{- define "call-research.config" -}}
 {{- $values := .root.Values }}
-{{- $config := include "call-research.addresses" (dict "root" .root "asks" .fact.asks) | fromYaml }}
-{{- $listeners := .fact.listeners }}
+{{- $config := include "call-research.addresses" (dict "root" .root "dependsOn" .spec.dependsOn) | fromYaml }}
+{{- $listeners := .spec.listeners }}
 {{- /* A socket at :: takes IPv4, too, but some machines have no IPv6 at all. */}}
 {{- $ipv6 := or (has "IPv6" .settings.service.ipFamilies) (contains "DualStack" .settings.service.ipFamilyPolicy) }}
 {{- $any := $ipv6 | ternary "[::]" "0.0.0.0" }}
@@ -264,7 +264,7 @@ resources:
 {{- $_ := set $config ($main | ternary "CRS_LISTEN" (printf "CRS_%s_LISTEN" (upper $listener))) (printf "%s:%v" $any $port) }}
 {{- end }}
 {{- $_ := set $config "CRS_LOG_LEVEL" .settings.logLevel }}
-{{- if .fact.public }}
+{{- if .spec.public }}
 {{- with $values.trustedProxies }}
 {{- $_ := set $config "CRS_TRUSTED_PROXIES" (join "," .) }}
 {{- end }}
@@ -275,7 +275,7 @@ resources:
 {{- if has .name (list "api-gateway" "tool-gateway" "auth") }}
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
 {{- end }}
-{{- if and (include "call-research.namedPeers" .root) .fact.listeners.grpc }}
+{{- if and (include "call-research.namedPeers" .root) .spec.listeners.grpc }}
 {{- $domain := include "call-research.peerDomain" .root }}
 {{- $_ := set $config "CRS_TLS_PEER_DOMAIN" $domain }}
 {{- $further := list }}
@@ -286,10 +286,10 @@ resources:
 {{- $_ := set $config "CRS_TLS_FURTHER_PEERS" (join "," .) }}
 {{- end }}
 {{- end }}
-{{- if .fact.redis }}
+{{- if .spec.redis }}
 {{- $_ := set $config "CRS_REDIS_PREFIX" ($values.redis.keyPrefix | default (printf "%s/%s/" .root.Release.Namespace (include "call-research.fullname" .root))) }}
 {{- end }}
-{{- if .fact.database }}
+{{- if .spec.database }}
 {{- $_ := set $config "CRS_DATABASE_CONNECTIONS" .settings.databaseConnections }}
 {{- end }}
 {{- with $values.telemetry.otlpEndpoint }}

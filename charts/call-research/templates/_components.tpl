@@ -1,6 +1,6 @@
 {{/*
-The facts about the services that no value changes: the services that each one asks, its listeners and its Secret. Environment, ports and
-NetworkPolicies are made from them.
+The components of an installation, apart from values: each one's listeners, Secret, and the listeners of others that it calls (`dependsOn`).
+Environment variables, ports and NetworkPolicies follow from them.
 */}}
 {{- define "call-research.components" -}}
 api-gateway:
@@ -16,9 +16,9 @@ auth:
   listeners: { grpc: 50051, admin: 50052, http: 8082, health: 50053 }
   dependsOn: {}
   secret: true
-  # Connections for imports, besides the pool that `databaseConnections` sets; auth imports over its one pool.
+  # The size of the second pool, for imports. Auth has only the pool that `databaseConnections` sets.
   database: { importConnections: 0 }
-  # Its clients' metadata documents and the organizations' OpenID providers.
+  # Fetches clients' metadata documents, and calls the organizations' OpenID providers.
   outside: true
 calls:
   listeners: { grpc: 50051, admin: 50052, health: 50053 }
@@ -39,16 +39,16 @@ rate-limit:
   listeners: { grpc: 50051, health: 50053 }
   dependsOn: {}
   redis: true
-# The operators' pod, their jobs, and the test of `helm test`.
+# The pod in which operators run `crs`.
 crs: &crs
   listeners: {}
-  # `crs status` asks the health of the services that have no admin listener.
+  # `crs status` checks the health of services without an admin listener.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
 {{- if .Values.jobs }}
 job: *crs
 {{- end }}
 test:
   listeners: {}
-  # It runs `crs status`, too.
+  # Also runs `crs status`.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
 {{- end }}

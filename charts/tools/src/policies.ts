@@ -50,7 +50,7 @@ export function arrows(manifests: Manifest[], ports: number[]): { open: string[]
         const out = allows(manifests, fromLabels, 'egress', toLabels, port);
         const into = allows(manifests, toLabels, 'ingress', fromLabels, port);
         if (out && into) open.push(`${from} -> ${to}:${port}`);
-        // A listener that admits everybody allows no conclusion about the other end.
+        // A listener that admits everybody isn't half-open, whatever the other pods allow.
         else if (out || (into && !forEverybody(manifests, toLabels, port))) halfOpen.push(`${from} -> ${to}:${port}`);
       }
     }

@@ -72,7 +72,7 @@ export async function startClientWorld(): Promise<ClientWorld> {
       return response.text();
     },
     forgetDeletions: async () => {
-      await world.database.query('update calls.feeds set forgotten = place');
+      await world.database.query('update calls.feeds set forgotten = position');
       await world.database.query('delete from calls.changes where deleted');
     },
     close: async () => {

@@ -93,30 +93,30 @@ export const createCalls: Migration = {
         secret bytea not null
       );
 
-      -- The feed of an organization's changes: an entry for each call, at the place of its latest change. A transaction that changes
-      -- calls takes their places from \`place\` as its last work. The lock of the row is held until the commit, so the order of places is the order
-      -- of commits, and whoever sees a place sees all earlier ones.
+      -- The feed of an organization's changes: an entry per call, at the position of its latest change. A transaction that changes calls
+      -- assigns their positions last, and keeps the feed's row locked until its commit. So positions are in commit order: a reader that sees a
+      -- position sees all earlier ones.
       create table calls.feeds (
         organization text collate "C" primary key,
         secret bytea not null,
-        place bigint not null,
+        position bigint not null,
         forgotten bigint not null default 0
       );
       comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, as before a restore, are refused';
-      comment on column calls.feeds.place is 'the last place that was given';
-      comment on column calls.feeds.forgotten is 'the highest place of a deletion that was forgotten';
+      comment on column calls.feeds.position is 'the last assigned position';
+      comment on column calls.feeds.forgotten is 'the highest position of a pruned deletion';
 
       create table calls.changes (
         organization text collate "C" not null,
         call_id text collate "C" not null,
-        place bigint not null,
+        position bigint not null,
         changed_at timestamptz(3) not null,
         deleted boolean not null,
         primary key (organization, call_id)
       );
-      -- A follower who begins reads no deletions, however many there are.
-      create index changes_live on calls.changes (organization, place) where not deleted;
-      create index changes_deleted on calls.changes (organization, place) where deleted;
+      -- Two indexes, because a new follower reads no deletions, however many there are.
+      create index changes_live on calls.changes (organization, position) where not deleted;
+      create index changes_deleted on calls.changes (organization, position) where deleted;
     `);
     for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
       await protectByTenant(db, 'calls', table);

@@ -5,7 +5,7 @@ import { invalid } from '@crs/kit/errors';
 /** How far a follower has read the feed of changes. */
 export interface ChangePosition {
   /** The last position read. */
-  place: number;
+  last: number;
   /** The feed's last position when the full pass began. The follower can't have a call that was deleted by then. */
   passStart: number;
   /** The id of the {@link ViewSettings} that all pages of the pass were rendered with. */
@@ -25,8 +25,8 @@ export class ChangeCursors {
     this.#organization = organization;
   }
 
-  encode({ place, passStart, settings }: ChangePosition): string {
-    const plain = JSON.stringify([place, passStart, settings]);
+  encode({ last, passStart, settings }: ChangePosition): string {
+    const plain = JSON.stringify([last, passStart, settings]);
     return this.#encrypter.encrypt(Buffer.from(plain), this.#organization).toString('base64url');
   }
 
@@ -41,8 +41,8 @@ export class ChangeCursors {
     } catch {
       return undefined;
     }
-    const [place, passStart, settings] = JSON.parse(plain.toString());
-    return { place, passStart, settings };
+    const [last, passStart, settings] = JSON.parse(plain.toString());
+    return { last, passStart, settings };
   }
 }
 

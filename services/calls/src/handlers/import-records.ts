@@ -19,7 +19,7 @@ import {
   type PreparedCall,
   type ResolvedCall,
 } from '../domain/changes.ts';
-import { placeChanges } from '../store/feed.ts';
+import { appendChanges } from '../store/feed.ts';
 import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, stageCalls, writeCalls } from '../store/import-calls.ts';
 import { lineReader } from '../store/prepare-call.ts';
 
@@ -191,5 +191,5 @@ async function lookUp(lines: Prepared[], resolveReferences: ResolveReferences, y
 function appendToFeed(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
   const moved = (callIds: string[], isDeleted: boolean) =>
     callIds.map((callId) => ({ callId, changedAt: time, deleted: isDeleted }));
-  return placeChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
+  return appendChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
 }

@@ -38,7 +38,7 @@ export const createCalls: Migration = {
         employer_folded text collate "C",
         name text,
         anonymized_name text,
-        shown_hash bytea not null,
+        detail_hash bytea not null,
         record_hash bytea not null,
         line_hash bytea,
         list_item_json text not null,
@@ -49,7 +49,7 @@ export const createCalls: Migration = {
         redacted text,
         redacted_segments text
       );
-      comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
+      comment on column calls.calls.detail_hash is 'of everything that the REST detail can show: updated_at changes with it';
       comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
       comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
       comment on column calls.calls.list_item_json is 'the REST list item, as JSON in parts';

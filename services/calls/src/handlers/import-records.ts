@@ -188,8 +188,8 @@ async function lookUp(lines: Prepared[], resolveReferences: ResolveReferences, y
 }
 
 /** Appends the changed calls to the feed. Must be the transaction's last work. */
-function appendToFeed(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
+function appendToFeed(query: Query, organization: string, { deleted, detailChanged }: Changes, time: Date): Promise<void> {
   const moved = (callIds: string[], isDeleted: boolean) =>
     callIds.map((callId) => ({ callId, changedAt: time, deleted: isDeleted }));
-  return appendChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
+  return appendChanges(query, organization, [...moved(deleted, true), ...moved(detailChanged, false)], time);
 }

@@ -24,7 +24,7 @@ const FOUND = {
   createdAt: column.instant,
   updatedAt: column.instant,
   recordHash: column.bytes,
-  shownHash: column.bytes,
+  detailHash: column.bytes,
 };
 const FIND_STORED = `select ${column.selectList(FOUND, 'c')} from unnest($2::text[]) as wanted (call_id) cross join lateral (${BY_KEY}) c`;
 
@@ -51,7 +51,7 @@ const GIVEN = {
   conductedBy: 'uuid',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-  shownHash: 'bytea',
+  detailHash: 'bytea',
   recordHash: 'bytea',
   lineHash: 'bytea',
 } as const;

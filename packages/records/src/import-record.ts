@@ -1,7 +1,7 @@
 /** Parses import lines into typed records, or refuses them by field and reason. */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '@crs/kit/text';
+import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseTimestamp, parseUuid, unstorable } from '@crs/kit/text';
 
 /** The longest line of an import, without its end. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -240,7 +240,7 @@ export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
 });
 
 /** A `Date`, truncated to the millisecond. */
-export const instant = withForm(parsed(parseInstant, 'must be an RFC 3339 date-time with Z or an offset'), {
+export const timestamp = withForm(parsed(parseTimestamp, 'must be an RFC 3339 date-time with Z or an offset'), {
   format: 'date-time',
   pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { detailsAsked, EXPAND, instant, parseQuery, wholeNumber } from '../http/query.ts';
+import { detailsAsked, EXPAND, timestamp, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';
@@ -10,16 +10,16 @@ import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples
 const DEFAULT_PER_PAGE = 50;
 
 const query = z.object({
-  start_date: instant.meta({
+  start_date: timestamp.meta({
     description: 'Calls created at this time or later. RFC 3339 with `Z` or an offset; write `+` as `%2B`.',
     example: '2026-01-01T00:00:00Z',
   }),
-  end_date: instant.meta({
+  end_date: timestamp.meta({
     description:
       'Calls created before this time, which is exclusive, so that adjacent ranges neither overlap nor leave gaps. Later than `start_date`.',
     example: '2027-01-01T00:00:00Z',
   }),
-  updated_since: instant
+  updated_since: timestamp
     .optional()
     .describe(
       'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',

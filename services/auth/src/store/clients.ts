@@ -7,7 +7,7 @@ const CLIENT = {
   name: column.text,
   redirectUris: column.textArray,
   secretEncrypted: column.bytes.orNull,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
 };
 export type ClientRow = column.RowOf<typeof CLIENT>;
 

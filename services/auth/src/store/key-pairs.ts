@@ -8,8 +8,8 @@ export type KeyKind = keyof typeof PROTECTS_UNTIL;
 const KEY_PAIR = {
   keyId: column.text,
   privateKeyEncrypted: column.bytes,
-  signFrom: column.instant,
-  protectsUntil: column.instant.orNull,
+  signFrom: column.timestamp,
+  protectsUntil: column.timestamp.orNull,
 };
 type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
@@ -58,7 +58,7 @@ export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
 export function listRetiredKeys(limit: number): Statement<{ keyId: string; signFrom: Date; retiredAt: Date }> {
   return {
     name: 'list_retired_keys',
-    row: { keyId: column.text, signFrom: column.instant, retiredAt: column.instant },
+    row: { keyId: column.text, signFrom: column.timestamp, retiredAt: column.timestamp },
     text: `select key_id as "keyId", sign_from as "signFrom", retired_at as "retiredAt"
       from auth.retired_keys order by retired_at desc, key_id limit $1`,
     values: [limit],

@@ -19,7 +19,7 @@ const STORED = {
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
 export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
@@ -57,7 +57,7 @@ const VIEW_SETTINGS = {
   allowedFields: column.textArray.orNull,
   anonymizeInterviewees: column.boolean,
   settingsVersion: column.integer,
-  settingsChangedAt: column.instant,
+  settingsChangedAt: column.timestamp,
 };
 
 /** No row once the organization's deletion has begun. */

@@ -5,7 +5,7 @@ import {
   callId,
   email,
   freeText,
-  instant,
+  timestamp,
   list,
   MAX_ITEMS,
   nullableText,
@@ -97,7 +97,7 @@ const call = z
     expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
     qa_blocks: orDefault(list(qaBlock, { most: MAX_ITEMS }), []).describe('Questions and answers, in the order of the call.'),
     conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
-    created_at: orNull(instant).describe('When the record was created. Absent: the stored time, or the time of this import.'),
+    created_at: orNull(timestamp).describe('When the record was created. Absent: the stored time, or the time of this import.'),
     notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never shows them.'),
     transcript: transcript.describe('The verbatim transcript: plain text, or a list of segments.'),
     redacted_transcript: transcript.describe(

@@ -1,7 +1,7 @@
 /** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
 import * as column from '@crs/kit/data/column';
 import {
-  instant,
+  timestamp,
   list,
   email,
   MAX_ITEMS,
@@ -63,7 +63,7 @@ export const METADATA = {
     orNull(z.enum(ANONYMITY_STATUSES)),
     'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
   ),
-  date: fromLine(column.instant.orNull, orNull(instant), 'When the call took place, or is to take place.'),
+  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call took place, or is to take place.'),
   durationMinutes: amount('Length of the call in minutes.'),
   cost: amount('Recorded spend in the currency of the project.'),
   rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), 'Rating of the call, 5 being best.'),
@@ -102,9 +102,9 @@ const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name
 
 export const USER_LIST_ITEM = {
   ...{ callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source },
-  createdAt: column.instant,
+  createdAt: column.timestamp,
   /** `date`, or `createdAt` where there is none. */
-  recency: column.instant,
+  recency: column.timestamp,
 };
 
 export type Metadata = column.RowOf<typeof METADATA>;

@@ -21,7 +21,7 @@ const putEntries = upsert<Moved & { position: string }>({
   name: 'put_changes',
   table: 'calls.changes',
   key: 'callId',
-  columns: { callId: column.text, position: column.bigint, changedAt: column.instant, deleted: column.boolean },
+  columns: { callId: column.text, position: column.bigint, changedAt: column.timestamp, deleted: column.boolean },
 });
 
 /**

@@ -21,8 +21,8 @@ const BY_KEY = `select * from calls.calls where organization = $1 and call_id = 
 
 const FOUND = {
   callId: column.text,
-  createdAt: column.instant,
-  updatedAt: column.instant,
+  createdAt: column.timestamp,
+  updatedAt: column.timestamp,
   recordHash: column.bytes,
   detailHash: column.bytes,
 };

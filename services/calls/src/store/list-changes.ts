@@ -12,7 +12,7 @@ const ENTRY = {
   /** Null, as the columns below are, in the one row of an empty page. */
   callId: column.text.orNull,
   position: column.bigint.orNull,
-  changedAt: column.instant.orNull,
+  changedAt: column.timestamp.orNull,
   deleted: column.boolean.orNull,
 };
 const ENTRY_WITH_DETAIL = { ...ENTRY, ...DETAILS, nameSecret: column.bytes.orNull };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LineReader } from '@crs/records/import-batch';
-import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
+import { timestamp, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
 import { z } from 'zod';
 
 const entity = z
@@ -20,7 +20,7 @@ const entity = z
     description: nullableText.describe('What the entity is, in short.'),
     overview: nullableText.describe('What the calls say about the entity.'),
     domain: nullableText.describe('Web domain of the entity.'),
-    created_at: orNull(instant).describe(
+    created_at: orNull(timestamp).describe(
       'When the entity was first recognized. Absent: the stored time, or the time of this import.',
     ),
   })

@@ -1,7 +1,7 @@
 import type { LineReader } from '@crs/records/import-batch';
 import {
   email,
-  instant,
+  timestamp,
   kept,
   list,
   MAX_ITEMS,
@@ -43,7 +43,7 @@ const project = z
     is_archived: orDefault(z.boolean(), false).describe(
       'Whether tools hide the project unless they are asked for archived ones.',
     ),
-    created_at: orNull(instant).describe('When the project was created. Absent: the stored time, or the time of this import.'),
+    created_at: orNull(timestamp).describe('When the project was created. Absent: the stored time, or the time of this import.'),
     created_by: orNull(email).describe('The user who created the project, and therefore sees it.'),
     billing_office_name: nullableText.describe('Name of a billing office that exists.'),
     members: orDefault(list(member, { most: MAX_ITEMS }), []).describe(

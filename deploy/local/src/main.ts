@@ -64,7 +64,7 @@ function readOptions(): Options {
   return { json: values.json ?? false, empty: values.empty ?? false };
 }
 
-/** Everything that `npm start` runs, as one service. */
+/** Creates the service that `npm start` runs: PostgreSQL and all services in one process. */
 function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
   const log = loggerOf('local');
   const shutdown = new Shutdown(log);
@@ -119,7 +119,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         projects: addresses.projectsAdmin,
         calls: addresses.callsAdmin,
         entities: addresses.entitiesAdmin,
-        // All services are parts of this process.
+        // All services run in this process, so one health listener serves both gateways.
         health: { 'api-gateway': health.address, 'tool-gateway': health.address, 'rate-limit': addresses.rateLimit },
       });
       stopping.signal.throwIfAborted();
@@ -167,7 +167,7 @@ Try it:
   npm run -s crs -- org list`);
 }
 
-/** Writes the log to a file, so that the terminal stays readable. The log of the previous run is kept beside it. */
+/** Writes the log to a file, so that the terminal stays readable. Keeps the previous run's log as `*.1`. */
 async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
   const file = dataDir.file(LOG_FILE);
   await rename(file, `${file}.1`).catch(() => {});
@@ -175,7 +175,7 @@ async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Prom
   return (service) => createLogger(service, { level, destination });
 }
 
-/** A message that says what went wrong and what to do. */
+/** Returns a message for the user. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

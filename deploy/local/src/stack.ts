@@ -13,29 +13,29 @@ import { createRateLimitService } from '@crs/rate-limit/service';
 import { createToolGateway } from '@crs/tool-gateway/service';
 
 export interface StackConfig {
-  /** PostgreSQL, as a role that may create roles and schemas. */
+  /** URL of PostgreSQL for a role that may create roles and schemas. */
   adminDatabaseUrl: string;
-  /** Without it, requests are counted in memory. */
+  /** If absent, requests are counted in memory. */
   redisUrl?: string | undefined;
-  /** As CRS_SECRET. The passwords of the services' roles are derived from it, too. */
+  /** Used as CRS_SECRET, and to derive the passwords of the services' database roles. */
   secret: string;
   /** The first operator's credential. */
   operatorCredential: string;
-  /** `host:port` of the REST API; port 0 stands for a free port. */
+  /** `host:port` of the REST API. Port 0: any free port. */
   apiListen: string;
-  /** The origin under which clients know the API; by default, the address on which it listens. */
+  /** The API's public origin. Default: the address on which it listens. */
   apiUrl?: string | undefined;
   /** `host:port` of the tools. */
   toolsListen: string;
   /** Public origin of the tool gateway. */
   toolsUrl: string;
-  /** The organization for people who sign in without naming one. */
+  /** Organization of users who sign in without naming one. */
   defaultOrganization?: string | undefined;
-  /** Each `host:port` from which client metadata documents are fetched although its address or port isn't public. For tests. */
+  /** Each `host:port` from which client metadata documents may be fetched although its address or port isn't public. For tests. */
   cimdAllowHosts?: string[] | undefined;
-  /** The hosts of OpenID providers that may be at any port and address. For tests. */
+  /** Hosts of OpenID providers that may have any port and address. For tests. */
   oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
-  /** The limit for requests without a usable credential; the gateways' default if absent. */
+  /** Limit for requests without a usable credential. Default: the gateways'. */
   addressLimit?: Rule | undefined;
 }
 
@@ -53,7 +53,7 @@ const LIMITS = {
   address: { requests: 60, periodSeconds: 60 },
 };
 
-/** Brings every schema up to date and sets the passwords of the services' roles. */
+/** Migrates every schema and sets the passwords of the services' database roles. */
 export async function prepareDatabase({
   adminDatabaseUrl,
   secret,
@@ -66,7 +66,7 @@ export async function prepareDatabase({
   });
 }
 
-/** Starts all services in this process. They call each other by gRPC over loopback, as they would in processes of their own. */
+/** Starts all services in this process. They call each other by gRPC over loopback, as they would in separate processes. */
 export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
   const shutdown = new Shutdown(loggerOf('local'));
   const logFor = (service: string) => ({ log: loggerOf(service) });

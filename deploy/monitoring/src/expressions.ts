@@ -9,7 +9,7 @@ export interface Selector {
 /** How a PromQL expression uses metrics. */
 export interface MetricUse {
   selectors: Selector[];
-  /** Labels that results are grouped by. */
+  /** Labels by which the results are grouped. */
   grouped: string[];
 }
 
@@ -38,7 +38,7 @@ export function readExpression(expression: string): MetricUse {
 }
 
 type Labels = Record<string, string>;
-/** The label sets of each metric, by their text in the responses of `/metrics`. */
+/** The label sets of each metric, by their text in the response of `/metrics`. */
 export type Known = Map<string, Map<string, Labels>>;
 
 export function readScrape(text: string, known: Known): void {
@@ -52,10 +52,10 @@ export function readScrape(text: string, known: Known): void {
   }
 }
 
-/** Labels that Prometheus adds to everything that it reads from a target. */
-const OF_TARGETS = ['job', 'namespace', 'service', 'instance'];
+/** Labels that Prometheus adds to every series of a target. */
+const TARGET_LABELS = ['job', 'namespace', 'service', 'instance'];
 /** Metrics of Prometheus itself and of the cluster, with their labels. */
-const FOREIGN = new Map([
+const CLUSTER_METRICS = new Map([
   ['up', []],
   ['container_cpu_usage_seconds_total', ['pod', 'container']],
   ['container_memory_working_set_bytes', ['pod', 'container']],
@@ -67,24 +67,24 @@ const FOREIGN = new Map([
 ]);
 
 /**
- * Lists the metrics, labels and values that an expression uses and that are not known.
- * @param recorded metrics that rules record, with their labels
- * @param shown labels that a legend or a text shows of the results
+ * Lists the metrics, labels and values of an expression that don't exist.
+ * @param recorded metrics that recording rules create, with their labels
+ * @param displayed labels of the results that a legend or a text refers to
  */
-export function unknowns(expression: string, known: Known, recorded: Map<string, string[]>, shown: string[] = []): string[] {
+export function unknowns(expression: string, known: Known, recorded: Map<string, string[]>, displayed: string[] = []): string[] {
   const { selectors, grouped } = readExpression(expression);
   const problems: string[] = [];
-  const labels = new Set(OF_TARGETS);
+  const labels = new Set(TARGET_LABELS);
   for (const { metric, matchers } of selectors) {
     const series = known.get(metric)?.values().toArray();
-    const others = recorded.get(metric) ?? FOREIGN.get(metric);
+    const others = recorded.get(metric) ?? CLUSTER_METRICS.get(metric);
     if (!series && !others) {
       problems.push(`no metric ${metric}`);
       continue;
     }
     const own = new Set([...(series ?? []).flatMap((each) => Object.keys(each)), ...(others ?? [])]);
     own.forEach((label) => labels.add(label));
-    const checked = matchers.filter(({ label }) => !OF_TARGETS.includes(label));
+    const checked = matchers.filter(({ label }) => !TARGET_LABELS.includes(label));
     const missing = checked.filter(({ label }) => !own.has(label));
     problems.push(...missing.map(({ label }) => `${metric} has no label ${label}`));
     if (series && missing.length === 0 && !series.some((each) => checked.every((matcher) => matches(each, matcher)))) {
@@ -94,7 +94,7 @@ export function unknowns(expression: string, known: Known, recorded: Map<string,
   if (selectors.length === 0) problems.push('it asks for no metric');
   for (const label of grouped) if (!labels.has(label)) problems.push(`none of its metrics has a label ${label} to group by`);
   const left = new Set(grouped.length > 0 ? grouped : labels);
-  for (const label of shown) if (!left.has(label)) problems.push(`its results have no label ${label}`);
+  for (const label of displayed) if (!left.has(label)) problems.push(`its results have no label ${label}`);
   return problems;
 }
 

@@ -143,7 +143,11 @@ function creation(requestData: RequestData): RepeatedRequest {
     prepare: () => {
       const idempotencyKey = randomUUID();
       return {
-        headers: { authorization: `Bearer ${requestData.key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        headers: {
+          authorization: `Bearer ${requestData.key}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
         body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
       };
     },

@@ -108,7 +108,13 @@ async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Pro
   }
 }
 
-function judge(round: Round, outcomes: Outcome[], back: number, requests: Map<string, RepeatedRequest>, heldUpMs: number): Result {
+function judge(
+  round: Round,
+  outcomes: Outcome[],
+  back: number,
+  requests: Map<string, RepeatedRequest>,
+  heldUpMs: number,
+): Result {
   const faults = new Set<string>();
   // A gateway that is dead or hangs gives no answer.
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';

@@ -64,8 +64,7 @@ or (
     expr: `up{${OURS}} == 0`,
     for: '5m',
     summary: 'The metrics of {{ $labels.service }} at {{ $labels.instance }} cannot be scraped',
-    description:
-      'Prometheus could not scrape the process of {{ $labels.service }} at {{ $labels.instance }} for five minutes.',
+    description: 'Prometheus could not scrape the process of {{ $labels.service }} at {{ $labels.instance }} for five minutes.',
   }),
   warning('CallResearchNotReady', {
     expr: `crs_ready{${OURS}} == 0`,
@@ -105,7 +104,8 @@ or sum by (job, namespace, service) (${FEED_LOCK_TIMEOUTS} unless ${FEED_LOCK_TI
     expr: `max by (job, namespace, service, target) (max_over_time(crs_breaker_open{${OURS}}[1m])) > 0`,
     for: '1m',
     summary: '{{ $labels.service }} rejects calls to {{ $labels.target }}',
-    description: 'Most calls from {{ $labels.service }} to {{ $labels.target }} failed, so its circuit breaker rejects further calls immediately.',
+    description:
+      'Most calls from {{ $labels.service }} to {{ $labels.target }} failed, so its circuit breaker rejects further calls immediately.',
   }),
   warning('CallResearchShedding', {
     expr: `sum by (job, namespace, service, crs_bulkhead_name) (rate(crs_bulkhead_shed_total{${OURS}}[5m])) > 0.2`,
@@ -118,7 +118,8 @@ or sum by (job, namespace, service) (${FEED_LOCK_TIMEOUTS} unless ${FEED_LOCK_TI
     expr: `sum by (job, namespace, service) (rate(crs_ratelimit_decisions_total{${OURS},source="fallback"}[2m])) > 0`,
     for: '2m',
     summary: '{{ $labels.service }} counts requests locally',
-    description: 'rate-limit does not respond to {{ $labels.service }}, so each gateway process counts locally and admits up to the full limit.',
+    description:
+      'rate-limit does not respond to {{ $labels.service }}, so each gateway process counts locally and admits up to the full limit.',
   }),
   warning('CallResearchRedisAway', {
     expr: `crs_redis_connected{${OURS}} == 0`,

@@ -19,10 +19,7 @@ import { createSignInApp } from './sign-in/app.ts';
 import { startCleanup } from './sign-in/cleanup.ts';
 
 /** Creates auth. It listens at `grpc` for gateways and services, at `admin` for operators, and at `http` for sign-in. */
-export function createAuthService(
-  config: AuthConfig,
-  runtime: Runtime,
-): Service<{ grpc: string; admin: string; http: string }> {
+export function createAuthService(config: AuthConfig, runtime: Runtime): Service<{ grpc: string; admin: string; http: string }> {
   const { log, tls } = runtime;
   const { toolsUrl, secrets } = config;
   const shutdown = new Shutdown(log);

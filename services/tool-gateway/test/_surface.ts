@@ -19,7 +19,9 @@ export interface Request {
  * @throws Error where the values lack a required one
  */
 export async function everyRoute(address: string, values: Values): Promise<Request[]> {
-  const { servers, paths, components } = JSON.parse((await sendRequest(`http://${address}/v1/openapi.json`, {})).body) as Document;
+  const { servers, paths, components } = JSON.parse(
+    (await sendRequest(`http://${address}/v1/openapi.json`, {})).body,
+  ) as Document;
   const base = new URL(servers[0]!.url).pathname;
   return Object.entries(paths).flatMap(([template, operations]) =>
     Object.entries(operations)

@@ -41,10 +41,15 @@ export const database = dashboard(
           `sum by (db_client_connection_pool_name, db_client_connection_state) (db_client_connection_count{${OF_SERVICE}})`,
           '{{db_client_connection_pool_name}} {{db_client_connection_state}}',
         ]),
-        wide('Work at the pools', 'short', 'Tasks that have a connection, and tasks that wait in the queue of their organization.', [
-          `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${BULKHEADS}})`,
-          '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
-        ]),
+        wide(
+          'Work at the pools',
+          'short',
+          'Tasks that have a connection, and tasks that wait in the queue of their organization.',
+          [
+            `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${BULKHEADS}})`,
+            '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
+          ],
+        ),
         wide('99th percentile of waits', 's', 'Only tasks that waited for a connection and got one.', [
           quantile(0.99, 'crs_bulkhead_wait_duration', BULKHEADS, 'crs_bulkhead_name'),
           '{{crs_bulkhead_name}}',

@@ -14,19 +14,29 @@ export const imports = dashboard(
           `sum by (service, outcome) (rate(crs_import_lines_total{${CHOSEN}}[$__rate_interval]))`,
           '{{service}} {{outcome}}',
         ]),
-        wide('Share refused', 'percentunit', 'Over the last half hour. The report of the import lists the records and the reasons.', [
-          `sum by (service) (increase(crs_import_lines_total{${CHOSEN},outcome="refused"}[30m])) / (sum by (service) (increase(crs_import_lines_total{${CHOSEN}}[30m])) > 0)`,
-          '{{service}}',
-        ]),
+        wide(
+          'Share refused',
+          'percentunit',
+          'Over the last half hour. The report of the import lists the records and the reasons.',
+          [
+            `sum by (service) (increase(crs_import_lines_total{${CHOSEN},outcome="refused"}[30m])) / (sum by (service) (increase(crs_import_lines_total{${CHOSEN}}[30m])) > 0)`,
+            '{{service}}',
+          ],
+        ),
       ],
     ],
     [
       'Deletions',
       [
-        lines('Rows deleted', 'ops', 'Rows of deleted organizations and projects (`erasure`), and rows whose retention period has ended.', [
-          `sum by (service, crs_deletion_reason) (rate(crs_deletion_rows_total{${CHOSEN}}[$__rate_interval]))`,
-          '{{service}} {{crs_deletion_reason}}',
-        ]).span(24),
+        lines(
+          'Rows deleted',
+          'ops',
+          'Rows of deleted organizations and projects (`erasure`), and rows whose retention period has ended.',
+          [
+            `sum by (service, crs_deletion_reason) (rate(crs_deletion_rows_total{${CHOSEN}}[$__rate_interval]))`,
+            '{{service}} {{crs_deletion_reason}}',
+          ],
+        ).span(24),
       ],
     ],
     [

@@ -85,10 +85,12 @@ export const service = dashboard(
           `max by (service, instance) (nodejs_eventloop_delay_p99{${OF_SERVICE}})`,
           '{{service}} {{instance}}',
         ]),
-        lines('Heap', 'bytes', 'Memory used by JavaScript, over all heap spaces. A sawtooth is normal; a rise over hours is a leak.', [
-          `sum by (service, instance) (v8js_memory_heap_used{${OF_SERVICE}})`,
-          '{{service}} {{instance}}',
-        ]),
+        lines(
+          'Heap',
+          'bytes',
+          'Memory used by JavaScript, over all heap spaces. A sawtooth is normal; a rise over hours is a leak.',
+          [`sum by (service, instance) (v8js_memory_heap_used{${OF_SERVICE}})`, '{{service}} {{instance}}'],
+        ),
         lines('Garbage collection', 'percentunit', 'Share of time spent in garbage collection, by kind.', [
           `sum by (service, v8js_gc_type) (rate(v8js_gc_duration_sum{${OF_SERVICE}}[$__rate_interval]))`,
           '{{service}} {{v8js_gc_type}}',
@@ -108,10 +110,12 @@ export const service = dashboard(
           [`min by (service) (crs_tls_certificate_expiry{${OF_SERVICE}}) - time()`, '{{service}}'],
           [`min by (job) (crs_tls_authority_expiry{${OF_SERVICE}}) - time()`, 'CA'],
         ),
-        lines('Refused operators', 'ops', 'Calls on the admin listener with an unknown credential or without the required permission.', [
-          `sum by (service) (rate(crs_operator_refusals_total{${OF_SERVICE}}[$__rate_interval]))`,
-          '{{service}}',
-        ]),
+        lines(
+          'Refused operators',
+          'ops',
+          'Calls on the admin listener with an unknown credential or without the required permission.',
+          [`sum by (service) (rate(crs_operator_refusals_total{${OF_SERVICE}}[$__rate_interval]))`, '{{service}}'],
+        ),
       ],
     ],
     [

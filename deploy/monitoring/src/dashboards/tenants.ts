@@ -21,10 +21,12 @@ export const tenants = dashboard(
           `topk(20, ${REQUESTS})`,
           '{{crs_organization}}',
         ]).span(12),
-        wide('Share of the busiest organizations', 'percentunit', 'Share of all slots in use. An organization near 1 uses almost all capacity of the gateways.', [
-          `topk(5, ${SLOTS} / scalar(sum(${SLOTS}) > 0))`,
-          '{{crs_organization}}',
-        ]),
+        wide(
+          'Share of the busiest organizations',
+          'percentunit',
+          'Share of all slots in use. An organization near 1 uses almost all capacity of the gateways.',
+          [`topk(5, ${SLOTS} / scalar(sum(${SLOTS}) > 0))`, '{{crs_organization}}'],
+        ),
         wide(
           'Time in a slot',
           's',

@@ -31,7 +31,8 @@ describe.each([
       changed[i]! ^= 1;
       expect(() => encrypter.decrypt(changed), `byte ${i}`).toThrow();
     }
-    for (let length = 0; length < encrypted.length; length++) expect(() => encrypter.decrypt(encrypted.subarray(0, length))).toThrow();
+    for (let length = 0; length < encrypted.length; length++)
+      expect(() => encrypter.decrypt(encrypted.subarray(0, length))).toThrow();
   });
 
   it('seals the same text differently each time and hides it', () => {
@@ -52,7 +53,9 @@ describe('secrets that change', () => {
   });
 
   it('name the secret that is missing', () => {
-    expect(() => encrypterOf(`b:${NEW}`).decrypt(encrypterOf(`a:${OLD}`).encrypt(plain))).toThrow('CRS_SECRET has no secret with the id "a".');
+    expect(() => encrypterOf(`b:${NEW}`).decrypt(encrypterOf(`a:${OLD}`).encrypt(plain))).toThrow(
+      'CRS_SECRET has no secret with the id "a".',
+    );
   });
 
   it('keep the id of the secret bound to the bytes', () => {

@@ -106,7 +106,11 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
       };
       // The socket may close in the trace of another request.
       if (isRefusal(response.statusCode, state) && limitedAddress !== undefined) {
-        const client = { ...state.logFields, status: state.logFields.tool_status ?? response.statusCode, client_address: limitedAddress };
+        const client = {
+          ...state.logFields,
+          status: state.logFields.tool_status ?? response.statusCode,
+          client_address: limitedAddress,
+        };
         if (!refusals!.counts.count(client)) return;
       }
       context.with(traced, () => log.info(line, 'request'));

@@ -37,10 +37,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
  * process is ready once the service has started and is connected to the services that it calls. A process that can't start logs the reason and exits
  * with 1.
  */
-export async function runMain(
-  name: string,
-  create: (environment: Environment, runtime: Runtime) => Service,
-): Promise<void> {
+export async function runMain(name: string, create: (environment: Environment, runtime: Runtime) => Service): Promise<void> {
   const environment = process.env;
   const log = createLogger(name);
   const shutdown = new Shutdown(log);

@@ -19,13 +19,19 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
-export function clientMetadata({ clientId, name, redirectUris, secretEncrypted }: ClientRow, encrypter: Encrypter): ClientMetadata {
+export function clientMetadata(
+  { clientId, name, redirectUris, secretEncrypted }: ClientRow,
+  encrypter: Encrypter,
+): ClientMetadata {
   return {
     client_id: clientId,
     client_name: name,
     redirect_uris: redirectUris,
     ...(secretEncrypted
-      ? { client_secret: encrypter.decrypt(secretEncrypted, clientId).toString(), token_endpoint_auth_method: 'client_secret_post' }
+      ? {
+          client_secret: encrypter.decrypt(secretEncrypted, clientId).toString(),
+          token_endpoint_auth_method: 'client_secret_post',
+        }
       : { token_endpoint_auth_method: 'none' }),
   };
 }

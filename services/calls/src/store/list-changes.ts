@@ -31,7 +31,8 @@ const PAGE = `
     order by position limit $4
   ),
   page as (select * from (select * from live union all select * from gone) either order by position limit $4)`;
-const COLUMNS = 'f.secret, f.position as head, f.forgotten, m.call_id as "callId", m.position, m.changed_at as "changedAt", m.deleted';
+const COLUMNS =
+  'f.secret, f.position as head, f.forgotten, m.call_id as "callId", m.position, m.changed_at as "changedAt", m.deleted';
 const FEED = 'from calls.feeds f';
 const OF_ORGANIZATION = 'where f.organization = $1 order by m.position';
 

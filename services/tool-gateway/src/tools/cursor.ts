@@ -18,7 +18,12 @@ export class PageCursors {
   readonly #bound: string;
 
   /** @param filters with defaults filled in and text folded; any value that JSON can hold */
-  constructor(encrypter: Encrypter, tool: string, { organization, userId }: Pick<ToolCall, 'organization' | 'userId'>, filters: unknown) {
+  constructor(
+    encrypter: Encrypter,
+    tool: string,
+    { organization, userId }: Pick<ToolCall, 'organization' | 'userId'>,
+    filters: unknown,
+  ) {
     this.#encrypter = encrypter;
     this.#bound = createHash('sha256')
       .update(JSON.stringify([tool, organization, userId, filters]))
@@ -37,7 +42,11 @@ export class PageCursors {
     if (cursor === undefined) return undefined;
     try {
       const encrypted = Buffer.from(cursor, 'base64url');
-      const [at, id, validUntil] = JSON.parse(this.#encrypter.decrypt(encrypted, this.#bound).toString()) as [number, string, number];
+      const [at, id, validUntil] = JSON.parse(this.#encrypter.decrypt(encrypted, this.#bound).toString()) as [
+        number,
+        string,
+        number,
+      ];
       // Decoding ignores invalid characters and spare bits, but only the issued text is accepted.
       if (encrypted.toString('base64url') === cursor && validUntil >= Date.now()) return { at: new Date(at), id };
     } catch {

@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Database, Query } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import { importRpcs, type NumberedRecord, readBatch, type RecordImport, refused as refusedLine, sortByLine } from '@crs/records/import-batch';
+import {
+  importRpcs,
+  type NumberedRecord,
+  readBatch,
+  type RecordImport,
+  refused as refusedLine,
+  sortByLine,
+} from '@crs/records/import-batch';
 import type { FieldError } from '@crs/records/import-record';
 import { missing } from '@crs/records/missing-reference';
 import type { CallContext } from '@crs/kit/rpc/server';

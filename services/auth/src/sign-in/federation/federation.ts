@@ -141,7 +141,9 @@ export class Federation {
     return {
       issuer,
       clientId,
-      clientSecret: clientSecretEncrypted ? encrypters.organizations.decrypt(clientSecretEncrypted, organization).toString() : undefined,
+      clientSecret: clientSecretEncrypted
+        ? encrypters.organizations.decrypt(clientSecretEncrypted, organization).toString()
+        : undefined,
       redirectUri: redirectUriOf(ourIssuer, organization),
       fetch: fetcherOf(organization, this.#fetches, { allowHosts, proxyUrl }),
     };

@@ -29,5 +29,7 @@ test('only a cookie that one of our secrets encrypted counts', () => {
   for (const other of [undefined, '', 'x', cookie.slice(1), `${cookie.slice(0, -4)}AAAA`])
     expect(decryptPending(encrypter, other)).toBeUndefined();
   expect(decryptPending(encrypterOf(`${SECRET}x`), cookie)).toBeUndefined();
-  expect(decryptPending(encrypterOf(`b:${SECRET}x,0:${SECRET}`), cookie), 'the secret has become the second one').toEqual(pending);
+  expect(decryptPending(encrypterOf(`b:${SECRET}x,0:${SECRET}`), cookie), 'the secret has become the second one').toEqual(
+    pending,
+  );
 });

@@ -38,7 +38,7 @@ const LISTS: Record<string, (world: World, tools: Tools) => Promise<string[][]>>
     const pages = [1, 2, 3, 4].map((page) => world.rest(`/v1/calls?${RANGE}&per_page=3&page=${page}`, { key }));
     return (await Promise.all(pages)).map(({ json }) => json.data.map((call: { call_id: string }) => call.call_id));
   },
-  'list_calls': (_, tools) => toolPages(tools, {}),
+  list_calls: (_, tools) => toolPages(tools, {}),
   'list_calls by country': (_, tools) => toolPages(tools, { country: 'türkiye' }),
   'list_calls by a part of a job title': (_, tools) => toolPages(tools, { job_title_contains: 'CÔT' }),
 };

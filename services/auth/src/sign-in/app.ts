@@ -39,7 +39,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     log: context.log,
     timeoutOf: () => TIMEOUT_MS,
     addressOf: forwardedAddress,
-    isInner: true,
+    isInternal: true,
   });
   app.use(pinOrigin(context.issuer));
   app.use(limitParameters);

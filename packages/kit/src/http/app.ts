@@ -67,7 +67,7 @@ const DELAY_MS = 20;
  * Returns the error handler of an app, the only place that turns an error into a response. The cause is logged with the request id that the client gets.
  * @param render returns the media type and the body of a response
  */
-export function answerErrors(
+export function errorHandler(
   log: Logger,
   render: (refusal: Refusal, requestId: string, request: Request) => [type: string, body: string] = renderEnvelope,
 ) {

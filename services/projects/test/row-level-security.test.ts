@@ -111,7 +111,7 @@ async function leaks(): Promise<Set<string>> {
     await untouched('creation');
 
     await world.query(
-      `update projects.creations set answer = null, lease_until = now() where organization = $1 and idempotency_key = 'client:same'`,
+      `update projects.creations set response = null, lease_until = now() where organization = $1 and idempotency_key = 'client:same'`,
       [own],
     );
     if ((await post(own, 'same')).json.project_id !== names.get(own)) found.add('creation');

@@ -32,7 +32,7 @@ export function toRefusal(thrown: unknown): Refusal {
       return new Refusal(400, 'bad_request', error.message, {}, error);
     case 'unauthenticated':
       // A caller token that a service refuses is our bug, unless its user was deleted after the token was issued.
-      return error.reason === REASONS.userGone ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
+      return error.reason === REASONS.userDeleted ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
     case 'failed_precondition':

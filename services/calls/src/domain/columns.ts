@@ -1,4 +1,4 @@
-/** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
+/** The columns of `calls.calls`, each declared once. The schema of an import line, the written row and the select lists are derived from them. */
 import * as column from '@crs/kit/data/column';
 import {
   timestamp,
@@ -44,7 +44,7 @@ const participant = z.strictObject({
   email: orNull(email).describe('Need not be the e-mail address of a user.'),
 });
 
-/** A call's hashes depend on the order of the columns, and on that of the parts of the stored JSON: another order moves `updatedAt` at the next import. */
+/** A call's hashes depend on the order of the columns and of the parts of the stored JSON. Changing the order changes `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
   projectId: fromLine(
@@ -57,13 +57,13 @@ export const METADATA = {
     orDefault(z.enum(CALL_TYPES), 'interview'),
     '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
   ),
-  callStatus: fromLine(oneOf(CALL_STATUSES).orNull, orNull(z.enum(CALL_STATUSES)), 'Where scheduling stands.'),
+  callStatus: fromLine(oneOf(CALL_STATUSES).orNull, orNull(z.enum(CALL_STATUSES)), 'Status of scheduling.'),
   anonymityStatus: fromLine(
     oneOf(ANONYMITY_STATUSES).orNull,
     orNull(z.enum(ANONYMITY_STATUSES)),
-    'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
+    'Status of redaction of the transcript. REST shows the redacted transcript once it is `complete`.',
   ),
-  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call took place, or is to take place.'),
+  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call took place or is scheduled.'),
   durationMinutes: amount('Length of the call in minutes.'),
   cost: amount('Recorded spend in the currency of the project.'),
   rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), 'Rating of the call, 5 being best.'),
@@ -73,7 +73,7 @@ export const METADATA = {
   jobTitle: fromExpert('job_title', 'Job title.'),
   employer: fromExpert('organization', 'The employer.'),
   name: fromExpert('name', 'The real name.'),
-  // It stands in the place of each label, so a long one would multiply the length of a transcript.
+  // The name replaces each label in a transcript, so a long name would multiply the transcript's length.
   anonymizedName: fromLine(
     column.text.orNull,
     orNull(textOf(0, 200)),
@@ -81,10 +81,10 @@ export const METADATA = {
   ),
 };
 
-/** Texts that filters compare in any case. The table holds each a second time, folded, in a column `<name>_folded`. */
+/** Texts that filters compare case-insensitively. The table also has each of them folded, in a column `<name>_folded`. */
 export const FOLDED = ['segment', 'source', 'country', 'jobTitle', 'employer'] as const;
 
-/** Filled as the columns are, but stored as parts of `detail_json` alone. */
+/** Filled like the columns, but stored only as parts of `detail_json`. */
 export const CONTENT = {
   bio: fromExpert('bio', 'Short biography.'),
   language: text('Language of the transcripts, such as `en`.'),
@@ -103,7 +103,7 @@ const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name
 export const USER_LIST_ITEM = {
   ...{ callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source },
   createdAt: column.timestamp,
-  /** `date`, or `createdAt` where there is none. */
+  /** `date`, or `createdAt` if there is none. */
   recency: column.timestamp,
 };
 

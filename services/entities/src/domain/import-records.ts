@@ -17,7 +17,7 @@ const entity = z
     category: nullableText.describe('Any text.'),
     competitor_tier: nullableText.describe('How close a competitor is. Any text, such as `Tier 1`.'),
     is_competitor: orNull(z.boolean()).describe('Whether the entity competes with the subject of the research. Null: unknown.'),
-    description: nullableText.describe('What the entity is, in short.'),
+    description: nullableText.describe('Short description of the entity.'),
     overview: nullableText.describe('What the calls say about the entity.'),
     domain: nullableText.describe('Web domain of the entity.'),
     created_at: orNull(timestamp).describe(

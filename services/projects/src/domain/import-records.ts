@@ -25,7 +25,7 @@ const billingOffice = z.strictObject({
 
 const member = z.strictObject({
   email: email.describe('A user of the organization. The same user may not repeat with the same role.'),
-  role: orDefault(z.enum(['lead', 'member']), 'member').describe('What the user is in the project.'),
+  role: orDefault(z.enum(['lead', 'member']), 'member').describe('Role of the user in the project.'),
 });
 
 const project = z
@@ -40,11 +40,9 @@ const project = z
     name: nullableText.describe('Name of the project.'),
     summary: nullableText.describe('Short description of the research scope.'),
     status: nullableText.describe('Any text. Projects that are created by REST have `active`.'),
-    is_archived: orDefault(z.boolean(), false).describe(
-      'Whether tools hide the project unless they are asked for archived ones.',
-    ),
+    is_archived: orDefault(z.boolean(), false).describe('Whether tools hide the project unless archived projects are requested.'),
     created_at: orNull(timestamp).describe('When the project was created. Absent: the stored time, or the time of this import.'),
-    created_by: orNull(email).describe('The user who created the project, and therefore sees it.'),
+    created_by: orNull(email).describe('The user who created the project and therefore sees it.'),
     billing_office_name: nullableText.describe('Name of a billing office that exists.'),
     members: orDefault(list(member, { most: MAX_ITEMS }), []).describe(
       'The people of the project, as one list that replaces the stored one.',

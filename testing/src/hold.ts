@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from './sql.ts';
 
-/** Where work is held: in a statement on a table, or in the commit after it wrote there. */
+/** Where work is blocked: in a statement on a table, or in the commit after it wrote to the table. */
 export interface Hold {
   table: string;
   at: 'statement' | 'commit';
-  /** The application name of the connection that waits. */
+  /** Application name of the blocked connection. */
   by: string;
 }
 
-/** Lets tests hold the commit of each transaction that wrote to one of the tables. */
+/** Creates triggers by which tests can block the commit of each transaction that wrote to one of the tables. */
 export async function letCommitsBeHeld(database: Session, tables: string[]): Promise<void> {
   await database.query(`create function public.hold() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
@@ -20,8 +20,9 @@ export async function letCommitsBeHeld(database: Session, tables: string[]): Pro
 }
 
 /**
- * Starts something by `begin` and runs `work` while that is held. `begin` returns its promise inside an object, because a bare promise would be
- * awaited here. @param reads whether statements that only read are held, too
+ * Calls `begin`, waits until what it started is blocked, and then runs `work`.
+ * @param begin returns its pending promise inside an object, because returning the promise itself would await it here
+ * @param reads whether to block statements that only read, too
  */
 export async function whileHeld<T extends object>(
   databaseUrl: string,
@@ -30,24 +31,24 @@ export async function whileHeld<T extends object>(
   work: () => Promise<void>,
   { reads = false } = {},
 ): Promise<T> {
-  const locks = await openSession(databaseUrl);
-  const looks = await openSession(databaseUrl);
+  const lockSession = await openSession(databaseUrl);
+  const pollSession = await openSession(databaseUrl);
   try {
-    await locks.query('begin');
-    if (at === 'statement') await locks.query(`lock table ${table} in ${reads ? 'access exclusive' : 'share'} mode`);
-    else await locks.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [table]);
-    const begun = begin();
-    const waits = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
+    await lockSession.query('begin');
+    if (at === 'statement') await lockSession.query(`lock table ${table} in ${reads ? 'access exclusive' : 'share'} mode`);
+    else await lockSession.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [table]);
+    const started = begin();
+    const blockedQuery = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
     const until = Date.now() + 20_000;
-    while ((await looks.query(waits, [by])).length === 0) {
+    while ((await pollSession.query(blockedQuery, [by])).length === 0) {
       if (Date.now() > until) throw new Error(`${by} doesn't wait at ${table}`);
       await sleep(10);
     }
     await work();
-    return begun;
+    return started;
   } finally {
     // Closing the session ends its transaction.
-    await locks.close();
-    await looks.close();
+    await lockSession.close();
+    await pollSession.close();
   }
 }

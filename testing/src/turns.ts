@@ -1,9 +1,9 @@
-/** How long a turn may take in a test. The goal is 20 ms; a garbage collection of the whole test environment may add to it. */
+/** The maximum duration of an event-loop iteration in a test. The goal is 20 ms, but a garbage collection of the whole test environment may add to it. */
 const LONG_TURN_MS = 50;
 
 /**
- * Fails if a turn of this thread's event loop takes long during some work, in CPU time: on a busy machine, a turn may be interrupted for longer
- * than it takes. A turn may be long by chance, so the work has three tries.
+ * Fails if an iteration of this thread's event loop takes too long during some work. Measures CPU time, because a busy machine may interrupt an iteration
+ * for longer than it takes. An iteration may be long by chance, so the work has three attempts.
  */
 export async function expectShortTurns(work: () => Promise<unknown>): Promise<void> {
   const tries: number[] = [];
@@ -23,7 +23,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   }, 1);
   try {
     await work();
-    // The turn in which the work ends is measured after it.
+    // The iteration in which the work ends is measured only after it.
     await new Promise((resolve) => setTimeout(resolve, 5));
   } finally {
     clearInterval(probe);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
-import { judge, type Document, type OperationObject } from '@crs/testing/openapi';
+import { createChecker, type Document, type OperationObject } from '@crs/testing/openapi';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import type { RestRequest } from '@crs/testing/rest';
 import { ROUTES } from '../src/routes/index.ts';
@@ -200,7 +200,7 @@ describe('the document', () => {
   });
 
   it('has examples that match its schemas', () => {
-    const judging = judge(document);
+    const judging = createChecker(document);
     for (const [name, { parameters, requestBody, responses }] of operations()) {
       for (const { schema, example } of parameters.filter((parameter) => parameter.example !== undefined))
         expect(judging.problemsOf(schema, example), name).toEqual([]);
@@ -259,7 +259,7 @@ describe('answers match the document', () => {
   ])('%s: %s %s: %s %i', async (who, method, template, path, status, request) => {
     const answer = await world.rest(`/v1${path}`, { key: keys[who], ...request });
     expect(answer.status).toBe(status);
-    expect(judge(document).problemsOfAnswer(method, template, answer)).toEqual([]);
+    expect(createChecker(document).problemsOfResponse(method, template, answer)).toEqual([]);
     // The answer has no key that the document doesn't declare.
     if (status >= 400) errorEnvelope.parse(answer.json);
     else if (status < 300) BODIES[`${method} ${template}`]?.parse(answer.json);

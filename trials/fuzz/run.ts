@@ -1,4 +1,4 @@
-/** Generates requests, sends many at a time, and counts the outcomes. */
+/** Generates requests, sends many concurrently, and counts the outcomes. */
 import fc from 'fast-check';
 import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
@@ -15,9 +15,9 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** How many requests are sent one at a time afterwards, to measure how long they hold the event loops. */
+  /** Number of requests that are sent one at a time afterwards, to measure how long they occupy the event loops. */
   measured: number;
-  /** Inputs that are only sent one at a time. */
+  /** Inputs that are sent only one at a time. */
   greatest: Greatest[];
 }
 
@@ -26,13 +26,13 @@ export interface Report {
   seconds: number;
   /** Number of responses by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
-  /** For each route and process, the input that held the event loop longest; the slowest ones first. */
+  /** For each route and process, the input that occupied the event loop longest. The slowest ones first. */
   slowest: Slow[];
-  /** What broke the contract or took too long, each with the request. */
+  /** Violations of the contract and requests that took too long, each with the request. */
   violations: string[];
 }
 
-/** An input that was sent alone. */
+/** An input that was sent without other load. */
 export interface Slow extends Held {
   input: string;
 }
@@ -86,7 +86,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   };
 }
 
-/** Sends generated requests one after the other until one has a violation. @returns the smallest such request, in words */
+/** Sends generated requests one after the other until one violates the contract. @returns a description of the smallest such request */
 async function firstViolation(
   drawn: fc.Arbitrary<Drawn>,
   send: (request: Drawn) => Promise<string[]>,
@@ -124,7 +124,7 @@ async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Pro
   }
 }
 
-/** Mixes a seed, because generators with neighboring seeds begin alike. */
+/** Hashes a seed, because generators with consecutive seeds start with similar values. */
 function mix(seed: number): number {
   let hash = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

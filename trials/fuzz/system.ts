@@ -1,4 +1,4 @@
-/** Starts the system as processes. Its organizations hold records with the same ids. Returns their credentials, too. */
+/** Starts the system as processes, with organizations whose records have the same ids. Also returns their credentials. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ export async function startFuzzSystem(databaseUrl: string) {
       isScarce: id === 'scarce',
     });
     return {
-      /** `host:port`, as that of the tools. */
+      /** `host:port`. So is `tools`. */
       api: new URL(processes.api).host,
       tools: processes.tools,
       /** `Authorization` of a key of `alpha`. */

@@ -39,7 +39,7 @@ for (const manifest of globSync(`${STORE}*/node_modules/{*,@*/*}/package.json`, 
 const OF_PNPM = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml']);
 trim('', (path, name) => !OF_PNPM.has(name) && statSync(join(root, path), { throwIfNoEntry: false }) !== undefined);
 
-/** Deletes all files but those for which `keeps` returns true, and empty folders. @returns the number of entries that are left */
+/** Deletes the files that `keeps` rejects, and empty folders. @returns the number of entries that are left */
 function trim(folder, keeps) {
   let left = 0;
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {

@@ -136,7 +136,7 @@ async function provideRedis() {
     // The first attempt fails if the package lists are missing or out of date.
     if ((await get()) === 0 || ((await apt('update')) === 0 && (await get()) === 0)) return;
   }
-  say('There is no redis-server on this machine: the tests that need one will not run. Install Redis (7 or newer) to run them.');
+  say('redis-server was not found: the tests that need it will not run. Install Redis (7 or newer) to run them.');
 }
 
 const commands = {

@@ -1,4 +1,4 @@
-/** Generates the JSON Schema of import lines, and the tables of docs/import.md, from the schemas with which the services parse the lines. */
+/** Generates the JSON Schema of import lines, and the tables of docs/import.md, from the schemas that the services parse lines by. */
 import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';

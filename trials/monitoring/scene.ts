@@ -144,7 +144,7 @@ export async function startScene() {
       await sendRaw(new URL(processes.api).host, `POST /v1/projects HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     },
     /** Sends more concurrent requests than there are slots. */
-    crowd: async () => {
+    overload: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => get(system.key)));
     },
     stop: async () => {

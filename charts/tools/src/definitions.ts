@@ -39,7 +39,7 @@ export const DEFINITIONS: Record<string, Schema> = {
       ['existingSecret'],
     ),
   ),
-  /** Admits the list of older charts, for which the chart's own checks have a better message. */
+  /** Also admits the list of older charts: the chart's own check of it has a better message. */
   dns: {
     anyOf: [
       object({ to: peers, ports: { type: 'array', items: { $ref: '#/definitions/port' }, minItems: 1 } }),

@@ -15,7 +15,7 @@ interface Terminal {
 
 /** Adds the option that skips the prompt. */
 export function withConsent(command: Command): Command {
-  return command.addOption(new Option('--yes', 'do not ask; without a terminal, no question is asked'));
+  return command.addOption(new Option('--yes', 'skip the prompt; without a terminal, there is no prompt'));
 }
 
 /**

@@ -53,7 +53,7 @@ beforeAll(async () => {
   await scene.guessOperator();
   await scene.importLines();
   await scene.importWhileFeedIsHeld();
-  await scene.crowd();
+  await scene.overload();
   await scrape();
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');
   // A missing table is a bug, so requests end with 500.

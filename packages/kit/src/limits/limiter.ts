@@ -74,7 +74,7 @@ export class RateLimiter {
     description: 'Decided charges. A request over IPv6 without a valid credential has three.',
   });
   readonly #failures = meter('kit').createCounter('crs.ratelimit.failures', {
-    description: 'Charges for which the rate-limit service did not respond.',
+    description: 'Charges that got no response from the rate-limit service.',
   });
   #pending: PendingCheck[] = [];
   #warnAt = -Infinity;

@@ -18,7 +18,7 @@ export function metadata(publicUrl: string): Router {
       stateOf(response).route = path;
       response.set('Access-Control-Allow-Origin', '*');
       if (request.method === 'OPTIONS') {
-        // Clients send their protocol version here too, for which browsers send a preflight.
+        // Clients also send their protocol version here, a header that requires a preflight in browsers.
         response.set({ 'Access-Control-Allow-Methods': 'GET', 'Access-Control-Allow-Headers': 'MCP-Protocol-Version' });
         response.status(204).end();
         return;

@@ -92,7 +92,7 @@ export const SigningKeyKind = {
   SIGNING_KEY_KIND_UNSPECIFIED: "SIGNING_KEY_KIND_UNSPECIFIED",
   /** SIGNING_KEY_KIND_TOKEN - Signs access tokens for the tools. */
   SIGNING_KEY_KIND_TOKEN: "SIGNING_KEY_KIND_TOKEN",
-  /** SIGNING_KEY_KIND_CALLER - Signs the tokens that services show each other. */
+  /** SIGNING_KEY_KIND_CALLER - Signs the tokens between services. */
   SIGNING_KEY_KIND_CALLER: "SIGNING_KEY_KIND_CALLER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -154,12 +154,12 @@ export function signingKeyKindToNumber(object: SigningKeyKind): number {
 
 export const SigningKeyState = {
   SIGNING_KEY_STATE_UNSPECIFIED: "SIGNING_KEY_STATE_UNSPECIFIED",
-  /** SIGNING_KEY_STATE_ANNOUNCED - It doesn't sign yet, so that every replica learns of it. */
+  /** SIGNING_KEY_STATE_ANNOUNCED - It doesn't sign yet, because replicas must learn of it first. */
   SIGNING_KEY_STATE_ANNOUNCED: "SIGNING_KEY_STATE_ANNOUNCED",
   SIGNING_KEY_STATE_SIGNING: "SIGNING_KEY_STATE_SIGNING",
   /** SIGNING_KEY_STATE_VERIFYING - It has signed tokens that may be in use. */
   SIGNING_KEY_STATE_VERIFYING: "SIGNING_KEY_STATE_VERIFYING",
-  /** SIGNING_KEY_STATE_RETIRED - It is deleted. */
+  /** SIGNING_KEY_STATE_RETIRED - It was deleted. */
   SIGNING_KEY_STATE_RETIRED: "SIGNING_KEY_STATE_RETIRED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -242,7 +242,7 @@ export interface IssueOperatorTokenRequest {
 }
 
 export interface IssueOperatorTokenResponse {
-  /** Lives 60 seconds. */
+  /** Valid for 60 seconds. */
   operatorToken: string;
 }
 
@@ -262,21 +262,21 @@ export interface Organization {
   oidcProvider:
     | OidcProvider
     | undefined;
-  /** The redirect URI to register at the organization's OpenID provider. Each organization has one of its own, with or without a provider. */
+  /** The redirect URI to register at the organization's OpenID provider. Each organization has its own, with or without a provider. */
   oidcRedirectUri: string;
 }
 
-/** The organization's own OpenID provider, which signs its users in. Their passwords are off. */
+/** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
 export interface OidcProvider {
   issuer: string;
   clientId: string;
-  /** Whether a client secret is stored. No RPC shows the secret. */
+  /** Whether a client secret is stored. No RPC returns the secret. */
   hasClientSecret: boolean;
   /** Domains, in lower case, whose verified e-mail addresses link a user at the first sign-in. */
   domains: string[];
 }
 
-/** Changes of the organization's OpenID provider. Absent settings stay. */
+/** Changes of the organization's OpenID provider. Absent settings are unchanged. */
 export interface OidcProviderSettings {
   /**
    * Empty: removes the provider with all its settings. Another issuer is another provider: it needs a client id, and the earlier
@@ -290,19 +290,19 @@ export interface OidcProviderSettings {
   clientSecret?:
     | string
     | undefined;
-  /** A provider has at least one domain. An empty list changes nothing. */
+  /** Empty: unchanged, because a provider has at least one domain. */
   domains: string[];
 }
 
-/** Which gated fields the organization sees. */
+/** The fields of the call detail that the organization sees. */
 export interface AllowedFields {
-  /** The default set. In answers, `fields` then holds the current members of that set. */
+  /** Whether this is the default set. In responses, `fields` then contains the current members of that set. */
   default: boolean;
-  /** Dotted paths in the call detail. Empty, without `default`: no gated field. */
+  /** Dotted paths in the call detail. Empty, without `default`: none of the optional fields. */
   fields: string[];
 }
 
-/** Settings to change. Absent settings stay. */
+/** Settings to change. Absent settings are unchanged. */
 export interface OrganizationSettings {
   name?: string | undefined;
   writeSurface?: boolean | undefined;
@@ -359,7 +359,7 @@ export interface CreateUserRequest {
   email: string;
   /** 1..200 characters. */
   name: string;
-  /** Empty: no password. Else 12..256 characters that are hard to guess. */
+  /** Empty: no password. Otherwise 12..256 characters that are hard to guess. */
   password: string;
 }
 
@@ -387,7 +387,7 @@ export interface SetUserPasswordRequest {
   email: string;
   /** 12..256 characters that are hard to guess. */
   password: string;
-  /** Whether the user's connections and tokens end, too. */
+  /** Whether to end the user's connections and tokens, too. */
   endConnections: boolean;
 }
 
@@ -395,7 +395,7 @@ export interface SetUserPasswordResponse {
   user:
     | User
     | undefined;
-  /** How many connections and tokens have ended. */
+  /** The number of connections and tokens that were ended. */
   endedConnections: number;
   /** The issuer of the organization's own OpenID provider. If there is one, it signs the user in, and the password isn't used. */
   oidcIssuer: string;
@@ -409,7 +409,7 @@ export interface EndUserSessionsResponse {
   user:
     | User
     | undefined;
-  /** How many connections and tokens have ended. */
+  /** The number of connections and tokens that were ended. */
   endedConnections: number;
 }
 
@@ -470,7 +470,7 @@ export interface RevokeKeyResponse {
   apiKey: ApiKey | undefined;
 }
 
-/** An access token, without the token. */
+/** An access token, without the token itself. */
 export interface Token {
   tokenId: string;
   /** The user's e-mail. */
@@ -526,11 +526,11 @@ export interface SigningKey {
   keyId: string;
   kind: SigningKeyKind;
   state: SigningKeyState;
-  /** The time from which on it signs or signed. */
+  /** When it starts or started to sign. */
   signFrom:
     | Date
     | undefined;
-  /** When it retires by itself, or was retired. Absent as long as it has no successor. */
+  /** When it retires automatically, or was retired. Absent while it has no successor. */
   retiresAt: Date | undefined;
 }
 
@@ -551,7 +551,7 @@ export interface RotateSigningKeyResponse {
 
 export interface RetireSigningKeyRequest {
   keyId: string;
-  /** Retires the key also if tokens that it signed may be in use. */
+  /** Whether to retire the key even if tokens that it signed may be in use. */
   force: boolean;
 }
 
@@ -562,14 +562,14 @@ export interface GetSecretStatusRequest {
 }
 
 export interface GetSecretStatusResponse {
-  /** The secrets of CRS_SECRET of the answering replica in their order, then those that values need and the list doesn't have. */
+  /** The secrets in the responding replica's CRS_SECRET, in its order, then those that values need but CRS_SECRET lacks. */
   secrets: SecretUse[];
 }
 
 /** A secret, and the number of values that are encrypted under it. */
 export interface SecretUse {
   secretId: string;
-  /** Whether CRS_SECRET has it. */
+  /** Whether CRS_SECRET contains it. */
   configured: boolean;
   /** Whether new values are encrypted under it. */
   seals: boolean;
@@ -582,7 +582,7 @@ export interface ResealValuesRequest {
 export interface ResealValuesResponse {
   /** The number of values that this call encrypted again. */
   resealed: number;
-  /** Whether the call found no value under another secret. */
+  /** Whether all values are encrypted under the first secret. */
   done: boolean;
 }
 
@@ -608,7 +608,7 @@ export interface CreateClientResponse {
   client:
     | RegisteredClient
     | undefined;
-  /** Only this answer shows the secret. Empty for a public client. */
+  /** Only this response contains the secret. Empty for a public client. */
   clientSecret: string;
 }
 
@@ -643,7 +643,7 @@ export interface BeginErasureRequest {
 }
 
 export interface BeginErasureResponse {
-  /** False: the target doesn't exist, and there is nothing to delete. */
+  /** False if the target doesn't exist, so that there is nothing to delete. */
   found: boolean;
   /** The user's id, by which the other services know the user. Empty for other targets. */
   userId: string;
@@ -654,7 +654,7 @@ export interface FinishErasureRequest {
 }
 
 export interface FinishErasureResponse {
-  /** Something is left, and the call is to be repeated. */
+  /** Whether rows are left, so that the caller must repeat the call. */
   more: boolean;
 }
 
@@ -725,7 +725,7 @@ export interface AuditEntry {
   changes: SettingChange[];
   /** The client's IP address. Empty: not known. */
   address: string;
-  /** How many actions this entry stands for: equal refusals within a minute share one entry. */
+  /** The number of actions in this entry: equal refusals within a minute share one entry. */
   count: number;
 }
 
@@ -741,8 +741,8 @@ export interface ListAuditRequest {
   /** 1..1000; 0 means 100. */
   limit: number;
   /**
-   * Only entries with a higher id, oldest first, without entries that still count. An entry appears when its transaction ends, so up to a
-   * minute after entries with higher ids; and an entry that counts appears when its minute is over. Absent: the newest entries.
+   * Returns entries with higher ids, oldest first. An entry may appear up to a minute after entries with higher ids, because it appears when its
+   * transaction ends, and an entry that counts only when its minute is over. Absent: the newest entries.
    */
   afterId?: number | undefined;
 }
@@ -8020,7 +8020,7 @@ export const AuthAdminServiceService = {
       Buffer.from(CreateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateOrganizationResponse => CreateOrganizationResponse.decode(value),
   },
-  /** Changes the given settings of the organization that the token names. Absent settings stay. */
+  /** Changes the given settings of the organization that the token names. Absent settings are unchanged. */
   updateOrganization: {
     path: "/crs.auth.v1.AuthAdminService/UpdateOrganization" as const,
     requestStream: false as const,
@@ -8032,7 +8032,7 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
-  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: {
     path: "/crs.auth.v1.AuthAdminService/GetOrganization" as const,
     requestStream: false as const,
@@ -8077,7 +8077,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): ListUsersResponse => ListUsersResponse.decode(value),
   },
   /**
-   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
    * e-mail.
    */
   setUserDisabled: {
@@ -8091,7 +8091,7 @@ export const AuthAdminServiceService = {
       Buffer.from(SetUserDisabledResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetUserDisabledResponse => SetUserDisabledResponse.decode(value),
   },
-  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  /** Sets a user's password and ends the user's browser sessions. Not found: no user has that e-mail. */
   setUserPassword: {
     path: "/crs.auth.v1.AuthAdminService/SetUserPassword" as const,
     requestStream: false as const,
@@ -8103,7 +8103,7 @@ export const AuthAdminServiceService = {
       Buffer.from(SetUserPasswordResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetUserPasswordResponse => SetUserPasswordResponse.decode(value),
   },
-  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: no user has that e-mail. */
   endUserSessions: {
     path: "/crs.auth.v1.AuthAdminService/EndUserSessions" as const,
     requestStream: false as const,
@@ -8116,7 +8116,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): EndUserSessionsResponse => EndUserSessionsResponse.decode(value),
   },
   /**
-   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: no user has
    * that e-mail.
    */
   unlinkUser: {
@@ -8138,7 +8138,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: AddMemberResponse): Buffer => Buffer.from(AddMemberResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AddMemberResponse => AddMemberResponse.decode(value),
   },
-  /** Takes a role away. Not found: the user doesn't have the role. */
+  /** Removes a role. Not found: the user doesn't have the role. */
   removeMember: {
     path: "/crs.auth.v1.AuthAdminService/RemoveMember" as const,
     requestStream: false as const,
@@ -8149,7 +8149,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveMemberResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveMemberResponse => RemoveMemberResponse.decode(value),
   },
-  /** Creates an API key. Only this answer shows the key itself. */
+  /** Creates an API key. Only this response contains the key itself. */
   createKey: {
     path: "/crs.auth.v1.AuthAdminService/CreateKey" as const,
     requestStream: false as const,
@@ -8180,7 +8180,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: {
@@ -8212,7 +8212,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
-  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
     requestStream: false as const,
@@ -8239,7 +8239,7 @@ export const AuthAdminServiceService = {
       Buffer.from(ListSigningKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListSigningKeysResponse => ListSigningKeysResponse.decode(value),
   },
-  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  /** Creates a new signing key, which signs after ten seconds. Tokens of earlier keys stay valid. The operator token must name no organization. */
   rotateSigningKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateSigningKey" as const,
     requestStream: false as const,
@@ -8347,8 +8347,8 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): FinishErasureResponse => FinishErasureResponse.decode(value),
   },
   /**
-   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
-   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   * Creates an operator, whose role, organizations and expiry may not exceed the caller's. Only this response contains the credential. The token
+   * must name no organization. Permission denied: the caller has fewer rights. Already exists: an operator that wasn't revoked has this name.
    */
   createOperator: {
     path: "/crs.auth.v1.AuthAdminService/CreateOperator" as const,
@@ -8413,9 +8413,9 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   issueOperatorToken: handleUnaryCall<IssueOperatorTokenRequest, IssueOperatorTokenResponse>;
   /** Creates the organization that the token names. Already exists: the id is taken. */
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
-  /** Changes the given settings of the organization that the token names. Absent settings stay. */
+  /** Changes the given settings of the organization that the token names. Absent settings are unchanged. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
-  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: handleUnaryCall<GetOrganizationRequest, GetOrganizationResponse>;
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations: handleUnaryCall<ListOrganizationsRequest, ListOrganizationsResponse>;
@@ -8424,31 +8424,31 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /** Lists the users of the organization by e-mail. */
   listUsers: handleUnaryCall<ListUsersRequest, ListUsersResponse>;
   /**
-   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
    * e-mail.
    */
   setUserDisabled: handleUnaryCall<SetUserDisabledRequest, SetUserDisabledResponse>;
-  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  /** Sets a user's password and ends the user's browser sessions. Not found: no user has that e-mail. */
   setUserPassword: handleUnaryCall<SetUserPasswordRequest, SetUserPasswordResponse>;
-  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: no user has that e-mail. */
   endUserSessions: handleUnaryCall<EndUserSessionsRequest, EndUserSessionsResponse>;
   /**
-   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: no user has
    * that e-mail.
    */
   unlinkUser: handleUnaryCall<UnlinkUserRequest, UnlinkUserResponse>;
   /** Gives a user a role in a project. A repeated call changes nothing. Not found: the user or the project doesn't exist. */
   addMember: handleUnaryCall<AddMemberRequest, AddMemberResponse>;
-  /** Takes a role away. Not found: the user doesn't have the role. */
+  /** Removes a role. Not found: the user doesn't have the role. */
   removeMember: handleUnaryCall<RemoveMemberRequest, RemoveMemberResponse>;
-  /** Creates an API key. Only this answer shows the key itself. */
+  /** Creates an API key. Only this response contains the key itself. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
   /** Lists the keys of the organization, newest first, revoked keys included. */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: handleUnaryCall<CreateTokenRequest, CreateTokenResponse>;
@@ -8456,14 +8456,14 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
-  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
   /**
    * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
    * name no organization.
    */
   listSigningKeys: handleUnaryCall<ListSigningKeysRequest, ListSigningKeysResponse>;
-  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  /** Creates a new signing key, which signs after ten seconds. Tokens of earlier keys stay valid. The operator token must name no organization. */
   rotateSigningKey: handleUnaryCall<RotateSigningKeyRequest, RotateSigningKeyResponse>;
   /**
    * Deletes a signing key. Tokens that it signed are refused within a second. Not found: no key has this id. Failed precondition: the key
@@ -8488,8 +8488,8 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
   /**
-   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
-   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   * Creates an operator, whose role, organizations and expiry may not exceed the caller's. Only this response contains the credential. The token
+   * must name no organization. Permission denied: the caller has fewer rights. Already exists: an operator that wasn't revoked has this name.
    */
   createOperator: handleUnaryCall<CreateOperatorRequest, CreateOperatorResponse>;
   /**
@@ -8545,7 +8545,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateOrganizationResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the given settings of the organization that the token names. Absent settings stay. */
+  /** Changes the given settings of the organization that the token names. Absent settings are unchanged. */
   updateOrganization(
     request: UpdateOrganizationRequest,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
@@ -8561,7 +8561,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
   ): ClientUnaryCall;
-  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization(
     request: GetOrganizationRequest,
     callback: (error: ServiceError | null, response: GetOrganizationResponse) => void,
@@ -8626,7 +8626,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListUsersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
    * e-mail.
    */
   setUserDisabled(
@@ -8644,7 +8644,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetUserDisabledResponse) => void,
   ): ClientUnaryCall;
-  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  /** Sets a user's password and ends the user's browser sessions. Not found: no user has that e-mail. */
   setUserPassword(
     request: SetUserPasswordRequest,
     callback: (error: ServiceError | null, response: SetUserPasswordResponse) => void,
@@ -8660,7 +8660,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetUserPasswordResponse) => void,
   ): ClientUnaryCall;
-  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: no user has that e-mail. */
   endUserSessions(
     request: EndUserSessionsRequest,
     callback: (error: ServiceError | null, response: EndUserSessionsResponse) => void,
@@ -8677,7 +8677,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: EndUserSessionsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: no user has
    * that e-mail.
    */
   unlinkUser(
@@ -8711,7 +8711,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AddMemberResponse) => void,
   ): ClientUnaryCall;
-  /** Takes a role away. Not found: the user doesn't have the role. */
+  /** Removes a role. Not found: the user doesn't have the role. */
   removeMember(
     request: RemoveMemberRequest,
     callback: (error: ServiceError | null, response: RemoveMemberResponse) => void,
@@ -8727,7 +8727,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveMemberResponse) => void,
   ): ClientUnaryCall;
-  /** Creates an API key. Only this answer shows the key itself. */
+  /** Creates an API key. Only this response contains the key itself. */
   createKey(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -8776,7 +8776,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken(
@@ -8826,7 +8826,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
@@ -8861,7 +8861,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListSigningKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  /** Creates a new signing key, which signs after ten seconds. Tokens of earlier keys stay valid. The operator token must name no organization. */
   rotateSigningKey(
     request: RotateSigningKeyRequest,
     callback: (error: ServiceError | null, response: RotateSigningKeyResponse) => void,
@@ -9012,8 +9012,8 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
-   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   * Creates an operator, whose role, organizations and expiry may not exceed the caller's. Only this response contains the credential. The token
+   * must name no organization. Permission denied: the caller has fewer rights. Already exists: an operator that wasn't revoked has this name.
    */
   createOperator(
     request: CreateOperatorRequest,

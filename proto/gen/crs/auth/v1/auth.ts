@@ -40,14 +40,14 @@ export interface AuthenticateKeyRequest {
 }
 
 export interface AuthenticateKeyResponse {
-  /** The gateway charges this organization's limit. */
+  /** The organization whose limit the gateway charges. */
   organizationId: string;
   rateLimit:
     | RateLimit
     | undefined;
-  /** The organization may use the project endpoints. */
+  /** Whether the organization may use the project endpoints. */
   writeSurface: boolean;
-  /** The key may only read. */
+  /** Whether the key may only read. */
   readOnly: boolean;
   /** Identifies the key in the gateway's log. It isn't secret. */
   keyId: string;
@@ -99,7 +99,7 @@ export interface ListCallerKeysRequest {
 }
 
 export interface ListCallerKeysResponse {
-  /** Newest first. The next key to sign with is listed before its use. */
+  /** Newest first. A new key is listed before it signs. */
   keys: CallerKey[];
 }
 
@@ -141,20 +141,20 @@ export interface GetViewSettingsRequest {
 export interface GetViewSettingsResponse {
   /** Dotted paths of the call detail that the organization sees. */
   allowedFields: string[];
-  /** Interviewees' names are shown anonymized. */
+  /** Whether responses contain interviewees' names only anonymized. */
   anonymize: boolean;
-  /** Rises with each change of the two. */
+  /** Increases with each change of these settings. */
   version: number;
   /** When they last changed. */
   changedAt:
     | Date
     | undefined;
-  /** Milliseconds from the question on, in which the answer may be used again. A change is reported as done only after that time. */
+  /** How long the response may be cached, in milliseconds from the start of the request. A change is reported as done only after that time. */
   validMs: number;
 }
 
 export interface ResolveProfilesRequest {
-  /** At most 101, in any case. The answer leaves out e-mails of unknown users, disabled users and users of other organizations. */
+  /** At most 101, case-insensitive. The response omits e-mails of unknown users, disabled users and users of other organizations. */
   emails: string[];
 }
 
@@ -171,20 +171,20 @@ export interface Profile {
 }
 
 export interface ResolveReferencesRequest {
-  /** At most 10,000 each. E-mails in any case, project ids in lower case. */
+  /** At most 10,000 each. E-mails are case-insensitive, project ids in lower case. */
   emails: string[];
   projectIds: string[];
 }
 
 export interface ResolveReferencesResponse {
-  /** The users that exist, with e-mails as the request spells them. */
+  /** The users that exist, with e-mails as in the request. */
   users: UserReference[];
   projectIds: string[];
   /** Whether the operator's organization exists. */
   organizationExists: boolean;
 }
 
-/** The user behind an e-mail. */
+/** The user with an e-mail. */
 export interface UserReference {
   email: string;
   userId: string;
@@ -255,7 +255,7 @@ export interface PutProjectGrantsResponse {
 /** Whether the creator and the roles of a project were stored. */
 export interface GrantOutcome {
   changed: boolean;
-  /** Path of the import record's field whose e-mail belongs to nobody. Empty: stored. */
+  /** Path of the import record's field whose e-mail belongs to no user. Empty: stored. */
   refusedField: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
   refusedReason: string;
@@ -268,7 +268,7 @@ export interface RecordAuditRequest {
   target: string;
   /** The caller's IP address. Empty: not known. */
   address: string;
-  /** Equal actions of a minute share an entry, which counts them. */
+  /** Whether equal actions within a minute share an entry, which counts them. */
   counted: boolean;
 }
 
@@ -4256,7 +4256,7 @@ export type AuthServiceService = typeof AuthServiceService;
 export const AuthServiceService = {
   /**
    * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
-   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization was deleted.
    */
   authenticateKey: {
     path: "/crs.auth.v1.AuthService/AuthenticateKey" as const,
@@ -4309,7 +4309,7 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): GetVisibleProjectsResponse => GetVisibleProjectsResponse.decode(value),
   },
   /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * Returns the version of the calling user's visible set, which changes whenever a project enters or leaves the set. Admits users, with any
    * scope.
    */
   getVisibilityVersion: {
@@ -4323,10 +4323,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /**
-   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
-   */
+  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
     requestStream: false as const,
@@ -4351,7 +4348,7 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): ResolveProfilesResponse => ResolveProfilesResponse.decode(value),
   },
   /**
-   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Returns which of these users (including disabled ones) and projects exist in the operator's organization, for the references of an import.
    * Admits operators.
    */
   resolveReferences: {
@@ -4366,8 +4363,8 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): ResolveReferencesResponse => ResolveReferencesResponse.decode(value),
   },
   /**
-   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
-   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   * Returns the e-mails of these users, and these projects with creators and roles, which an export writes instead of ids. Omits users and
+   * projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
    */
   describeReferences: {
     path: "/crs.auth.v1.AuthService/DescribeReferences" as const,
@@ -4381,7 +4378,7 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): DescribeReferencesResponse => DescribeReferencesResponse.decode(value),
   },
   /**
-   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * Writes the roles of a new project before the project itself is stored, so that no project is ever without its people. A repeated call changes
    * nothing. Admits organizations whose key may write.
    */
   grantProject: {
@@ -4432,7 +4429,7 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): RecordAuditResponse => RecordAuditResponse.decode(value),
   },
   /**
-   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Returns the rights of the operator whose token the call carries. Needs no identity: the token is checked here.
    * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
    */
   checkOperator: {
@@ -4464,7 +4461,7 @@ export const AuthServiceService = {
 export interface AuthServiceServer extends UntypedServiceImplementation {
   /**
    * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
-   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization was deleted.
    */
   authenticateKey: handleUnaryCall<AuthenticateKeyRequest, AuthenticateKeyResponse>;
   /**
@@ -4477,29 +4474,26 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects: handleUnaryCall<GetVisibleProjectsRequest, GetVisibleProjectsResponse>;
   /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * Returns the version of the calling user's visible set, which changes whenever a project enters or leaves the set. Admits users, with any
    * scope.
    */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /**
-   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
-   */
+  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
-   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Returns which of these users (including disabled ones) and projects exist in the operator's organization, for the references of an import.
    * Admits operators.
    */
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
   /**
-   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
-   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   * Returns the e-mails of these users, and these projects with creators and roles, which an export writes instead of ids. Omits users and
+   * projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
    */
   describeReferences: handleUnaryCall<DescribeReferencesRequest, DescribeReferencesResponse>;
   /**
-   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * Writes the roles of a new project before the project itself is stored, so that no project is ever without its people. A repeated call changes
    * nothing. Admits organizations whose key may write.
    */
   grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
@@ -4513,7 +4507,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
   /**
-   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Returns the rights of the operator whose token the call carries. Needs no identity: the token is checked here.
    * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
    */
   checkOperator: handleUnaryCall<CheckOperatorRequest, CheckOperatorResponse>;
@@ -4527,7 +4521,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
 export interface AuthServiceClient extends Client {
   /**
    * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
-   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization was deleted.
    */
   authenticateKey(
     request: AuthenticateKeyRequest,
@@ -4596,7 +4590,7 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * Returns the version of the calling user's visible set, which changes whenever a project enters or leaves the set. Admits users, with any
    * scope.
    */
   getVisibilityVersion(
@@ -4614,10 +4608,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /**
-   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
-   */
+  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings(
     request: GetViewSettingsRequest,
     callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
@@ -4650,7 +4641,7 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Returns which of these users (including disabled ones) and projects exist in the operator's organization, for the references of an import.
    * Admits operators.
    */
   resolveReferences(
@@ -4669,8 +4660,8 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
-   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   * Returns the e-mails of these users, and these projects with creators and roles, which an export writes instead of ids. Omits users and
+   * projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
    */
   describeReferences(
     request: DescribeReferencesRequest,
@@ -4688,7 +4679,7 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: DescribeReferencesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * Writes the roles of a new project before the project itself is stored, so that no project is ever without its people. A repeated call changes
    * nothing. Admits organizations whose key may write.
    */
   grantProject(
@@ -4758,7 +4749,7 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: RecordAuditResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Returns the rights of the operator whose token the call carries. Needs no identity: the token is checked here.
    * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
    */
   checkOperator(

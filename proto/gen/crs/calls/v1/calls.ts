@@ -33,7 +33,7 @@ export interface ListOrganizationCallsRequest {
   end:
     | Date
     | undefined;
-  /** Inclusive; absent: all. Only calls whose detail changed since then. */
+  /** Only calls whose detail changed since then (inclusive). Absent: all. */
   updatedSince:
     | Date
     | undefined;
@@ -41,9 +41,9 @@ export interface ListOrganizationCallsRequest {
   page: number;
   /** 1..200; with details 1..50. */
   perPage: number;
-  /** Items are calls in full. INVALID_ARGUMENT if they are longer than 8 MiB together, as stored, and there is more than one. */
+  /** Whether items are calls in full. INVALID_ARGUMENT if they are longer than 8 MiB together, as stored, and there is more than one. */
   withDetails: boolean;
-  /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
+  /** Transcript entries to exclude from details, in addition to those that aren't enabled. */
   withoutVerbatim: boolean;
   withoutRedacted: boolean;
   withoutClean: boolean;
@@ -52,18 +52,18 @@ export interface ListOrganizationCallsRequest {
 export interface ListOrganizationCallsResponse {
   /** A JSON array of list items; `[]` past the end. */
   itemsJson: Buffer;
-  /** Exact, of the same moment as the items. */
+  /** Exact, from the same snapshot as the items. */
   totalItems: number;
-  /** The number of items, and the ids of the first and the last item, for the gateway's log. The ids are absent where there is no item. */
+  /** The number of items, and the ids of the first and the last item, for the gateway's log. The ids are absent if the page is empty. */
   itemCount?: number | undefined;
   firstCallId?: string | undefined;
   lastCallId?: string | undefined;
 }
 
 export interface GetOrganizationCallRequest {
-  /** Any string; a string that can't be an id is NOT_FOUND. */
+  /** Any string. NOT_FOUND if it can't be an id. */
   callId: string;
-  /** Transcript entries to leave out, besides the ones that aren't enabled. */
+  /** Transcript entries to exclude, in addition to those that aren't enabled. */
   withoutVerbatim: boolean;
   withoutRedacted: boolean;
   withoutClean: boolean;
@@ -75,15 +75,15 @@ export interface GetOrganizationCallResponse {
 }
 
 export interface ListOrganizationChangesRequest {
-  /** From an earlier answer. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
+  /** From an earlier response. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
   cursor?:
     | string
     | undefined;
   /** 1..1000; with details 1..50. */
   limit: number;
-  /** Each changed call is there in full. A page ends before its calls are longer than 8 MiB together, as stored, but never before its first call. */
+  /** Whether to return each changed call in full. A page ends before its calls are longer than 8 MiB together, as stored, but never before its first call. */
   withDetails: boolean;
-  /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
+  /** Transcript entries to exclude from details, in addition to those that aren't enabled. */
   withoutVerbatim: boolean;
   withoutRedacted: boolean;
   withoutClean: boolean;
@@ -92,17 +92,17 @@ export interface ListOrganizationChangesRequest {
 export interface ListOrganizationChangesResponse {
   /** A JSON array of changes. */
   changesJson: Buffer;
-  /** Where the next page begins. */
+  /** The cursor of the next page. */
   nextCursor: string;
-  /** Whether there are more changes now. */
+  /** Whether more changes are available now. */
   hasMore: boolean;
-  /** The number of changes, and the ids of the first and the last call, for the gateway's log. The ids are absent where there is no call. */
+  /** The number of changes, and the ids of the first and the last call, for the gateway's log. The ids are absent if the page is empty. */
   changeCount: number;
   firstCallId?: string | undefined;
   lastCallId?: string | undefined;
 }
 
-/** A place in a list that is ordered by time and id, both descending. The next page begins after it. */
+/** A position in a list that is ordered by time and id, both descending. The next page begins after it. */
 export interface Position {
   at: Date | undefined;
   id: string;
@@ -115,7 +115,7 @@ export interface ListUserCallsRequest {
   projectId?:
     | string
     | undefined;
-  /** Absent filters match everything; a filter never matches null. Texts are compared folded, but for `call_status`. */
+  /** Absent filters match everything; a filter never matches null. Texts are compared folded, except for `call_status`. */
   callStatus?:
     | string
     | undefined;
@@ -152,12 +152,12 @@ export interface ListUserCallsRequest {
 export interface ListUserCallsResponse {
   /** A JSON array of the tool's list items. */
   callsJson: Buffer;
-  /** Where the next page begins; absent on the last. */
+  /** The position of the next page. Absent on the last page. */
   next: Position | undefined;
 }
 
 export interface GetUserCallRequest {
-  /** Any string; a string that can't be an id is NOT_FOUND. */
+  /** Any string. NOT_FOUND if it can't be an id. */
   callId: string;
   includeKeyTakeaways: boolean;
   includeNotes: boolean;
@@ -167,12 +167,12 @@ export interface GetUserCallRequest {
 }
 
 export interface GetUserCallResponse {
-  /** The tool's answer as a JSON object. */
+  /** The tool's result as a JSON object. */
   callJson: Buffer;
 }
 
 export interface ListProjectSegmentsRequest {
-  /** At most 100 UUIDs in lower case. A project that the user doesn't see has no labels in the answer. */
+  /** At most 100 UUIDs in lower case. A project that the user doesn't see has no labels in the response. */
   projectIds: string[];
 }
 
@@ -2216,12 +2216,12 @@ export const ProjectSegments: MessageFns<ProjectSegments> = {
 /**
  * Reads calls. The organization, its allowed fields and whether names are anonymized come from the caller token.
  *
- * Answers hold rendered JSON. This service leaves out the fields that a caller may not see, and the gateways pass the bytes on
- * unchanged. A list page costs half as much as it would with typed messages.
+ * Responses contain rendered JSON, without the fields that a caller may not see. The gateways forward the bytes unchanged, which makes a list
+ * page half as expensive as typed messages would.
  */
 export type CallsServiceService = typeof CallsServiceService;
 export const CallsServiceService = {
-  /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
+  /** Returns a page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls: {
     path: "/crs.calls.v1.CallsService/ListOrganizationCalls" as const,
     requestStream: false as const,
@@ -2233,7 +2233,7 @@ export const CallsServiceService = {
       Buffer.from(ListOrganizationCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListOrganizationCallsResponse => ListOrganizationCallsResponse.decode(value),
   },
-  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
+  /** Returns a call in full. NOT_FOUND if the organization has no call with this id. Admits organizations. */
   getOrganizationCall: {
     path: "/crs.calls.v1.CallsService/GetOrganizationCall" as const,
     requestStream: false as const,
@@ -2246,9 +2246,9 @@ export const CallsServiceService = {
     responseDeserialize: (value: Buffer): GetOrganizationCallResponse => GetOrganizationCallResponse.decode(value),
   },
   /**
-   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
-   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
-   * an earlier page told of. Admits organizations.
+   * Returns a page of the changes of the organization's calls, in commit order. Each call occurs once, at its latest change. The gateway must
+   * request the caller token after the client's request has arrived, so that no page is rendered with older settings than an earlier page.
+   * Admits organizations.
    */
   listOrganizationChanges: {
     path: "/crs.calls.v1.CallsService/ListOrganizationChanges" as const,
@@ -2263,7 +2263,7 @@ export const CallsServiceService = {
       ListOrganizationChangesResponse.decode(value),
   },
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * Returns a page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
@@ -2277,7 +2277,7 @@ export const CallsServiceService = {
       Buffer.from(ListUserCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
   },
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** Returns a call that the user may see. NOT_FOUND for any other id. Admits users with `calls:read`. */
   getUserCall: {
     path: "/crs.calls.v1.CallsService/GetUserCall" as const,
     requestStream: false as const,
@@ -2287,7 +2287,7 @@ export const CallsServiceService = {
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
   },
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** Returns the segment labels of the calls of projects. Admits users with `projects:read`. */
   listProjectSegments: {
     path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
@@ -2302,30 +2302,30 @@ export const CallsServiceService = {
 } as const;
 
 export interface CallsServiceServer extends UntypedServiceImplementation {
-  /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
+  /** Returns a page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls: handleUnaryCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
-  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
+  /** Returns a call in full. NOT_FOUND if the organization has no call with this id. Admits organizations. */
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
-   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
-   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
-   * an earlier page told of. Admits organizations.
+   * Returns a page of the changes of the organization's calls, in commit order. Each call occurs once, at its latest change. The gateway must
+   * request the caller token after the client's request has arrived, so that no page is rendered with older settings than an earlier page.
+   * Admits organizations.
    */
   listOrganizationChanges: handleUnaryCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * Returns a page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
   listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** Returns a call that the user may see. NOT_FOUND for any other id. Admits users with `calls:read`. */
   getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** Returns the segment labels of the calls of projects. Admits users with `projects:read`. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
 export interface CallsServiceClient extends Client {
-  /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
+  /** Returns a page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls(
     request: ListOrganizationCallsRequest,
     callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
@@ -2341,7 +2341,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
+  /** Returns a call in full. NOT_FOUND if the organization has no call with this id. Admits organizations. */
   getOrganizationCall(
     request: GetOrganizationCallRequest,
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
@@ -2358,9 +2358,9 @@ export interface CallsServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
   ): ClientUnaryCall;
   /**
-   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
-   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
-   * an earlier page told of. Admits organizations.
+   * Returns a page of the changes of the organization's calls, in commit order. Each call occurs once, at its latest change. The gateway must
+   * request the caller token after the client's request has arrived, so that no page is rendered with older settings than an earlier page.
+   * Admits organizations.
    */
   listOrganizationChanges(
     request: ListOrganizationChangesRequest,
@@ -2378,7 +2378,7 @@ export interface CallsServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * Returns a page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
@@ -2397,7 +2397,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** Returns a call that the user may see. NOT_FOUND for any other id. Admits users with `calls:read`. */
   getUserCall(
     request: GetUserCallRequest,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
@@ -2413,7 +2413,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
   ): ClientUnaryCall;
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** Returns the segment labels of the calls of projects. Admits users with `projects:read`. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
     callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,

@@ -27,11 +27,11 @@ export const protobufFileName = "crs/entities/v1/entities.proto";
 export interface ListUserEntitiesRequest {
   /** A UUID in lower case. */
   projectId: string;
-  /** Compared exactly. Absent means all types. */
+  /** Compared exactly. Absent: all types. */
   type?:
     | string
     | undefined;
-  /** Absent means the first page. */
+  /** Absent: the first page. */
   after:
     | EntityPosition
     | undefined;
@@ -39,7 +39,7 @@ export interface ListUserEntitiesRequest {
   limit: number;
 }
 
-/** A place in a list that is ordered by creation time and id, both descending. */
+/** A position in a list that is ordered by creation time and id, both descending. */
 export interface EntityPosition {
   createdAt: Date | undefined;
   entityId: string;
@@ -612,7 +612,7 @@ export const Entity: MessageFns<Entity> = {
 export type EntitiesServiceService = typeof EntitiesServiceService;
 export const EntitiesServiceService = {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities: {
@@ -630,7 +630,7 @@ export const EntitiesServiceService = {
 
 export interface EntitiesServiceServer extends UntypedServiceImplementation {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities: handleUnaryCall<ListUserEntitiesRequest, ListUserEntitiesResponse>;
@@ -638,7 +638,7 @@ export interface EntitiesServiceServer extends UntypedServiceImplementation {
 
 export interface EntitiesServiceClient extends Client {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities(

@@ -32,13 +32,13 @@ export interface EraseRequest {
     /** Erases the rows of a project. */
     { $case: "projectId"; value: string }
     | //
-    /** Erases the rows that belong to a user alone. Calls and projects stay, and no longer name the user. */
+    /** Erases the rows that belong only to a user. Calls and projects stay, but no longer refer to the user. */
     { $case: "userId"; value: string }
     | undefined;
 }
 
 export interface EraseResponse {
-  /** Something is left, and the call is to be repeated. */
+  /** Whether rows are left, so that the caller must repeat the call. */
   more: boolean;
 }
 
@@ -235,10 +235,10 @@ export const EraseResponse: MessageFns<EraseResponse> = {
   },
 };
 
-/** A service's part of a deletion, on its admin listener. The operator token names the organization. */
+/** The step of a deletion in one service, on its admin listener. The operator token names the organization. */
 export type ErasureServiceService = typeof ErasureServiceService;
 export const ErasureServiceService = {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
   erase: {
     path: "/crs.erasures.v1.ErasureService/Erase" as const,
     requestStream: false as const,
@@ -251,12 +251,12 @@ export const ErasureServiceService = {
 } as const;
 
 export interface ErasureServiceServer extends UntypedServiceImplementation {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
   erase: handleUnaryCall<EraseRequest, EraseResponse>;
 }
 
 export interface ErasureServiceClient extends Client {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
   erase(
     request: EraseRequest,
     callback: (error: ServiceError | null, response: EraseResponse) => void,

@@ -26,14 +26,14 @@ export const protobufFileName = "crs/exports/v1/exports.proto";
 export interface ExportRecordsRequest {
   /** The `type` of the lines, such as `call`. */
   type: string;
-  /** The `next` of the page before. Empty: from the first record on. */
+  /** The `next` of the previous page. Empty: from the first record. */
   after: string;
 }
 
 export interface ExportRecordsResponse {
-  /** Each line is a JSON object in UTF-8, without a line end. It holds no password, key, token or secret. */
+  /** Each line is a JSON object in UTF-8, without a line end. It contains no password, key, token or secret. */
   lines: Buffer[];
-  /** Where the next page begins. Empty: this page is the last one. */
+  /** The `after` of the next page. Empty: this page is the last one. */
   next: string;
 }
 
@@ -213,9 +213,9 @@ export const ExportRecordsResponse: MessageFns<ExportRecordsResponse> = {
 export type ExportServiceService = typeof ExportServiceService;
 export const ExportServiceService = {
   /**
-   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless there is none left, and ends
-   * once it has 8 MiB or 1,000 lines. It shows one moment of the service; a later page may show a later one.
-   * Error `not_found`: there is no such organization. Error `invalid_argument`: the service has no records of the type.
+   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless none is left, and ends once it
+   * has 8 MiB or 1,000 lines. Each page is a snapshot; a later page may be a later snapshot.
+   * Error `not_found`: the organization doesn't exist. Error `invalid_argument`: the service has no records of the type.
    */
   exportRecords: {
     path: "/crs.exports.v1.ExportService/ExportRecords" as const,
@@ -231,18 +231,18 @@ export const ExportServiceService = {
 
 export interface ExportServiceServer extends UntypedServiceImplementation {
   /**
-   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless there is none left, and ends
-   * once it has 8 MiB or 1,000 lines. It shows one moment of the service; a later page may show a later one.
-   * Error `not_found`: there is no such organization. Error `invalid_argument`: the service has no records of the type.
+   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless none is left, and ends once it
+   * has 8 MiB or 1,000 lines. Each page is a snapshot; a later page may be a later snapshot.
+   * Error `not_found`: the organization doesn't exist. Error `invalid_argument`: the service has no records of the type.
    */
   exportRecords: handleUnaryCall<ExportRecordsRequest, ExportRecordsResponse>;
 }
 
 export interface ExportServiceClient extends Client {
   /**
-   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless there is none left, and ends
-   * once it has 8 MiB or 1,000 lines. It shows one moment of the service; a later page may show a later one.
-   * Error `not_found`: there is no such organization. Error `invalid_argument`: the service has no records of the type.
+   * Returns the next lines of one type, in the order of the records' ids. A page has at least one line unless none is left, and ends once it
+   * has 8 MiB or 1,000 lines. Each page is a snapshot; a later page may be a later snapshot.
+   * Error `not_found`: the organization doesn't exist. Error `invalid_argument`: the service has no records of the type.
    */
   exportRecords(
     request: ExportRecordsRequest,

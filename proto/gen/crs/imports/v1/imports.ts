@@ -29,11 +29,11 @@ export interface ImportRecordsRequest {
 
 /** One line of the file. */
 export interface ImportLine {
-  /** Counted from 1; blank lines count, too. */
+  /** Position in the file, from 1. Blank lines count, too. */
   number: number;
   /** The line as UTF-8 JSON: an object whose `type` this service stores. */
   json: Buffer;
-  /** The record's id as the sender read it. It serves only to find out whether this very line is stored already. */
+  /** The record's id as the sender read it. Used only to check whether this identical line is stored already. */
   id: string;
 }
 
@@ -46,10 +46,10 @@ export interface ImportRecordsResponse {
   errors: ImportError[];
 }
 
-/** Why a line was refused. It never holds a value of the line. */
+/** Why a line was refused. Never contains a value of the line. */
 export interface ImportError {
   line: number;
-  /** Dotted path of the field; empty where the error concerns the line as a whole. */
+  /** Dotted path of the field. Empty if the error concerns the line as a whole. */
   field: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
   reason: string;
@@ -60,7 +60,7 @@ export interface CheckRecordsRequest {
 }
 
 export interface CheckRecordsResponse {
-  /** The lines that can't be used, in order. */
+  /** The invalid lines, in order. */
   errors: ImportError[];
 }
 
@@ -580,7 +580,7 @@ export const ImportServiceService = {
   /**
    * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
    */
   importRecords: {
     path: "/crs.imports.v1.ImportService/ImportRecords" as const,
@@ -612,7 +612,7 @@ export interface ImportServiceServer extends UntypedServiceImplementation {
   /**
    * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
    */
   importRecords: handleUnaryCall<ImportRecordsRequest, ImportRecordsResponse>;
   /**
@@ -626,7 +626,7 @@ export interface ImportServiceClient extends Client {
   /**
    * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
    */
   importRecords(
     request: ImportRecordsRequest,

@@ -34,19 +34,19 @@ export interface ListBillingOfficesResponse {
 /** An office that bills projects. */
 export interface BillingOffice {
   name: string;
-  /** At most one office of an organization is the default. */
+  /** Whether this office is the default. At most one office of an organization is. */
   isDefault: boolean;
 }
 
 export interface CreateProjectRequest {
   /** Identifies the request. A request with the same key gets the same project. */
   idempotencyKey: string;
-  /** Trimmed; 1..200 characters. */
+  /** 1..200 characters, trimmed. */
   name: string;
   leadEmail: string;
-  /** At most 100. Repeated addresses and the lead's are dropped. */
+  /** At most 100. Repeated addresses and the lead's are ignored. */
   memberEmails: string[];
-  /** Absent means the default office, or none where there is no default. */
+  /** Absent: the default office, if there is one. */
   billingOfficeName?:
     | string
     | undefined;
@@ -58,7 +58,7 @@ export interface CreateProjectResponse {
   project:
     | Project
     | undefined;
-  /** True where this request was answered before, so that nothing was created. */
+  /** Whether an earlier request with the key had created the project, so that this one created nothing. */
   replayed: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface Project {
   lead:
     | Person
     | undefined;
-  /** Everybody else, further leads too, in the order of their e-mails. */
+  /** Everybody else, including further leads, ordered by e-mail. */
   members: Person[];
   billingOfficeName?: string | undefined;
 }
@@ -96,10 +96,10 @@ export interface Person {
 }
 
 export interface ListUserProjectsRequest {
-  /** Only projects that the user created or leads. */
+  /** Whether to return only projects that the user created or leads. */
   mine: boolean;
   includeArchived: boolean;
-  /** Absent means the first page. */
+  /** Absent: the first page. */
   after:
     | ProjectPosition
     | undefined;
@@ -107,7 +107,7 @@ export interface ListUserProjectsRequest {
   limit: number;
 }
 
-/** A place in a list that is ordered by creation time and id, both descending. */
+/** A position in a list that is ordered by creation time and id, both descending. */
 export interface ProjectPosition {
   createdAt: Date | undefined;
   projectId: string;
@@ -119,7 +119,7 @@ export interface ListUserProjectsResponse {
   next: ProjectPosition | undefined;
 }
 
-/** A project as one of its people sees it. */
+/** A project as seen by one of its people. */
 export interface UserProject {
   projectId: string;
   name?: string | undefined;
@@ -129,7 +129,7 @@ export interface UserProject {
   createdAt:
     | Date
     | undefined;
-  /** `lead` or `member`. Absent where the user only created the project. */
+  /** `lead` or `member`. Absent if the user only created the project. */
   role?: string | undefined;
 }
 
@@ -1528,7 +1528,7 @@ export const UserProject: MessageFns<UserProject> = {
 /** Projects of an organization. RPCs that admit organizations need the organization's write surface. */
 export type ProjectsServiceService = typeof ProjectsServiceService;
 export const ProjectsServiceService = {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
+  /** Returns the billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices: {
     path: "/crs.projects.v1.ProjectsService/ListBillingOffices" as const,
     requestStream: false as const,
@@ -1542,9 +1542,9 @@ export const ProjectsServiceService = {
   },
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or no office has this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations whose key may write.
+   * request with the key is in progress. Admits organizations whose key may write.
    */
   createProject: {
     path: "/crs.projects.v1.ProjectsService/CreateProject" as const,
@@ -1556,7 +1556,7 @@ export const ProjectsServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
+  /** Returns a project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject: {
     path: "/crs.projects.v1.ProjectsService/GetProject" as const,
     requestStream: false as const,
@@ -1567,7 +1567,7 @@ export const ProjectsServiceService = {
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
   /**
-   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
    */
   listUserProjects: {
@@ -1584,26 +1584,26 @@ export const ProjectsServiceService = {
 } as const;
 
 export interface ProjectsServiceServer extends UntypedServiceImplementation {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
+  /** Returns the billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices: handleUnaryCall<ListBillingOfficesRequest, ListBillingOfficesResponse>;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or no office has this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations whose key may write.
+   * request with the key is in progress. Admits organizations whose key may write.
    */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
+  /** Returns a project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
   /**
-   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
    */
   listUserProjects: handleUnaryCall<ListUserProjectsRequest, ListUserProjectsResponse>;
 }
 
 export interface ProjectsServiceClient extends Client {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
+  /** Returns the billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices(
     request: ListBillingOfficesRequest,
     callback: (error: ServiceError | null, response: ListBillingOfficesResponse) => void,
@@ -1621,9 +1621,9 @@ export interface ProjectsServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or no office has this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations whose key may write.
+   * request with the key is in progress. Admits organizations whose key may write.
    */
   createProject(
     request: CreateProjectRequest,
@@ -1640,7 +1640,7 @@ export interface ProjectsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
+  /** Returns a project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
@@ -1657,7 +1657,7 @@ export interface ProjectsServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
   ): ClientUnaryCall;
   /**
-   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
    */
   listUserProjects(

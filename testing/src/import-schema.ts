@@ -87,7 +87,11 @@ function rowsOf({ properties = {}, required = [] }: Json, path: string): string[
     if (path === '' && ['type', 'deleted'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
     return [
-      [`\`${path}${name}\``, `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`, field.description ?? ''],
+      [
+        `\`${path}${name}\``,
+        `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`,
+        field.description ?? '',
+      ],
       ...rowsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
     ];
   });

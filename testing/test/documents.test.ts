@@ -58,8 +58,8 @@ test.each([
   ['docs/asvs.md', 100],
   ['docs/threat-model.md', 20],
 ])('tests that %s names exist', (page, atLeast) => {
-  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`: ((?:“[^”]+”(?:, )?)+)/g)].flatMap(([, path, names]) =>
-    [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name! })),
+  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`:\s((?:“[^”]+”(?:,\s)?)+)/g)].flatMap(([, path, names]) =>
+    [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name!.replaceAll(/\s+/g, ' ') })),
   );
   expect(cited.length).toBeGreaterThan(atLeast);
   const missing = cited.filter(({ path, name }) => {

@@ -18,12 +18,8 @@ const organization = z
     type: z.literal('organization'),
     id: organizationId.describe('1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.'),
     name: kept(text(1, 200)).describe('Name for people.'),
-    write_surface: kept(z.boolean()).describe(
-      'Whether keys may create projects and list billing offices. Initially false.',
-    ),
-    anonymize_interviewees: kept(z.boolean()).describe(
-      'Whether REST replaces names of interviewees. Initially false.',
-    ),
+    write_surface: kept(z.boolean()).describe('Whether keys may create projects and list billing offices. Initially false.'),
+    anonymize_interviewees: kept(z.boolean()).describe('Whether REST replaces names of interviewees. Initially false.'),
     allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
       // Normalizes the order, as `crs org update` does.
       .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
@@ -52,12 +48,8 @@ const user = z.strictObject({
   organization: organizationId,
   email: email.describe('Identifies the user.'),
   name: kept(text(1, 200)).describe('Name for people.'),
-  password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe(
-    'Hard to guess. A user who has a password keeps it.',
-  ),
-  disabled: kept(z.boolean()).describe(
-    'True disables the user, as `crs user disable` does. False changes nothing.',
-  ),
+  password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe('Hard to guess. A user who has a password keeps it.'),
+  disabled: kept(z.boolean()).describe('True disables the user, as `crs user disable` does. False changes nothing.'),
 });
 
 /** A line of type `organization` or `user`. */

@@ -100,9 +100,7 @@ const call = z
     created_at: orNull(instant).describe('Absent: the stored time, or the time of this import.'),
     notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never returns them.'),
     transcript: transcript.describe('The verbatim transcript: plain text or segments.'),
-    redacted_transcript: transcript.describe(
-      'The transcript without traces of the interviewee, in the same form.',
-    ),
+    redacted_transcript: transcript.describe('The transcript without traces of the interviewee, in the same form.'),
   })
   .transform((line, context): CallRecord => {
     const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({

@@ -47,11 +47,7 @@ const participant = z.strictObject({
 /** A call's hashes depend on the order of the columns, and on that of the parts of the stored JSON: another order moves `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
-  projectId: fromLine(
-    column.uuid.orNull,
-    orNull(uuid),
-    'Null: only the user who conducted the call sees it in the tools.',
-  ),
+  projectId: fromLine(column.uuid.orNull, orNull(uuid), 'Null: only the user who conducted the call sees it in the tools.'),
   callType: fromLine(
     oneOf(CALL_TYPES),
     orDefault(z.enum(CALL_TYPES), 'interview'),

@@ -11,18 +11,14 @@ const entity = z
     project_id: uuid.describe('The project in whose calls it was recognized.'),
     id: uuid.describe('Identifies the entity.'),
     name: nullableText.describe('Name of the entity.'),
-    entity_type: nullableText.describe(
-      'Any text, such as `company`. The tools call it `type`.',
-    ),
+    entity_type: nullableText.describe('Any text, such as `company`. The tools call it `type`.'),
     category: nullableText.describe('Any text.'),
     competitor_tier: nullableText.describe('How close a competitor is. Any text, such as `Tier 1`.'),
     is_competitor: orNull(z.boolean()).describe('Whether it competes with the subject of the research. Null: unknown.'),
     description: nullableText.describe('What it is, in short.'),
     overview: nullableText.describe('What the calls say about it.'),
     domain: nullableText.describe('Web domain.'),
-    created_at: orNull(instant).describe(
-      'When it was first recognized. Absent: the stored time, or the time of this import.',
-    ),
+    created_at: orNull(instant).describe('When it was first recognized. Absent: the stored time, or the time of this import.'),
   })
   .transform(({ type: _type, deleted: _deleted, created_at, ...content }) => ({
     ...content,

@@ -46,9 +46,7 @@ const project = z
     created_at: orNull(instant).describe('Absent: the stored time, or the time of this import.'),
     created_by: orNull(email).describe('The creator, who therefore sees the project.'),
     billing_office_name: nullableText.describe('An existing billing office.'),
-    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe(
-      'The people of the project.',
-    ),
+    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe('The people of the project.'),
   })
   .superRefine(({ members }, context) => {
     const seen = new Set<string>();

@@ -93,10 +93,11 @@ function writeSchema(schema: Schema): string {
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema, properties, definitions }, null, 2)}\n`;
 }
 
+/** Leaves out values whose names explain them. */
 function writeTable(values: Value[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|');
   const rows = values
-    .filter(({ prose, default: value }) => prose || value !== undefined)
+    .filter(({ prose }) => prose)
     .map(({ path, prose, default: value }) =>
       value === undefined
         ? `| **\`${path}\`** | | ${cell(flow(prose))} |`

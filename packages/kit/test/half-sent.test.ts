@@ -81,9 +81,10 @@ const withLength = (head: string) => `${head}\r\nHost: test\r\nContent-Length: 1
 const chunked = (head: string) => `${head}\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"half":\r\n`;
 const statusOf = ({ received }: Client) => /^HTTP\/1\.1 (\d{3})/.exec(received)?.[1];
 
-/** Waits for a condition, whose sockets and event loop are real. */
+/** Waits for a condition. Sockets are real; `expect.poll` would move the clock. */
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(2);
+  for (let n = 0; n < 2_000 && !condition(); n++) await sleep(2);
+  expect(condition()).toBe(true);
 }
 
 it.each([

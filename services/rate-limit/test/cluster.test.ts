@@ -13,12 +13,12 @@ const NODES = 3;
 
 /** A cluster of three servers without replicas. */
 async function startCluster(): Promise<RedisServer[]> {
-  const servers: RedisServer[] = [];
   const ports = await freePorts(2 * NODES);
   // By default nodes talk to each other 10,000 ports higher, where any connection may have its own end.
   const busPorts = ports.splice(NODES).map(String);
-  for (const [node, port] of ports.entries())
-    servers.push((await startRedis(port, { 'cluster-enabled': 'yes', 'cluster-port': busPorts[node]! }))!);
+  const servers = await Promise.all(
+    ports.map(async (port, node) => (await startRedis(port, { 'cluster-enabled': 'yes', 'cluster-port': busPorts[node]! }))!),
+  );
   const admins = await Promise.all(servers.map(({ url }) => createClient({ url }).connect()));
   for (const [node, admin] of admins.entries()) {
     const first = Math.ceil((SLOTS / NODES) * node);

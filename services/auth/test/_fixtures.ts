@@ -129,7 +129,7 @@ async function connectToAuth(world: World) {
         [id, email],
       );
       const scopes = ['calls:read', 'projects:read', 'entities:read'];
-      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 30) };
+      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 600) };
     },
     disconnect: async () => {
       auth.close();

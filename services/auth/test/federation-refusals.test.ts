@@ -2,7 +2,7 @@ import { generateKeyPair } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TOOLS_URL } from '@crs/testing/world';
 import { sharedFederation, textOf, type FederationWorld } from './_federation.ts';
-import { ANN, BOB } from './_fixtures.ts';
+import { ANN } from './_fixtures.ts';
 import { startHostileProvider } from './_hostile-provider.ts';
 import { CLIENT, type Forgery, type Person } from './_identity-provider.ts';
 

@@ -26,7 +26,10 @@ const NOTHING = {
 };
 const set = async (oidcProvider: Partial<OidcProviderSettings>, organizationId: string = ACME, by?: CallOptions) => {
   const settings = { ...NOTHING, oidcProvider: { domains: [], ...oidcProvider } };
-  const { organization } = await world.operator.auth.updateOrganization({ settings }, by ?? (await world.operate(organizationId)));
+  const { organization } = await world.operator.auth.updateOrganization(
+    { settings },
+    by ?? (await world.operate(organizationId)),
+  );
   return organization!.oidcProvider;
 };
 const storedSecret = async (organizationId: string = ACME) => {

@@ -71,10 +71,7 @@ describe('a person who connects an assistant', () => {
     const known = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
     expect(known).toMatchObject({ organizationId: ACME, userId: claims.sub, scopes: ALL.split(' '), clientId });
     expect(known.grantId).toBe(claims['grant_id']);
-    expect(entries).toEqual([
-      `${ANN} sign-in.accept ${ANN}`,
-      `${ANN} connection.create ${String(claims['grant_id'])} Claude`,
-    ]);
+    expect(entries).toEqual([`${ANN} sign-in.accept ${ANN}`, `${ANN} connection.create ${String(claims['grant_id'])} Claude`]);
 
     const renewed = await refresh(b, clientId, tokens.refresh_token);
     expect(renewed.status).toBe(200);

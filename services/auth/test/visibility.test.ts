@@ -33,8 +33,7 @@ beforeAll(async () => {
 const see = (email: string, id: string = ACME) => world.auth.getVisibleProjects({}, tokens[`${id} ${email}`]);
 const versionOf = async (email: string, id: string = ACME) =>
   (await world.auth.getVisibilityVersion({}, tokens[`${id} ${email}`])).version;
-const seen = async (email: string) =>
-  (await see(email)).projects.map(({ projectId }) => projectId).sort();
+const seen = async (email: string) => (await see(email)).projects.map(({ projectId }) => projectId).sort();
 const everyVersion = async () => {
   const everybody = TENANTS.flatMap((id) => [ANN, BOB].map((email) => ({ id, email })));
   return Object.fromEntries(

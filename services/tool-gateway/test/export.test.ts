@@ -84,7 +84,10 @@ describe('an export', () => {
   const organization = tenant('pages');
   const page = async (type: string, after = '') => {
     const request = { type, after };
-    const { lines, next } = await here.operator.exporters.calls.exportRecords(request, await here.operator.operator(organization));
+    const { lines, next } = await here.operator.exporters.calls.exportRecords(
+      request,
+      await here.operator.operator(organization),
+    );
     return { ids: lines.map((line) => (JSON.parse(Buffer.from(line).toString()) as { id: string }).id), next };
   };
   const call = (id: string, transcript = 'x') => ({ type: 'call', organization, id, transcript });

@@ -24,7 +24,10 @@ describe('a call added after the acknowledged removal of a member', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [near, far] = round % 2 === 0 ? lanes : lanes.toReversed();
       const added = `added-${round}.`;
-      const ask = async (lane: (typeof lanes)[number], read: Read) => ({ shown: await read(tenant, lane, added), done: performance.now() });
+      const ask = async (lane: (typeof lanes)[number], read: Read) => ({
+        shown: await read(tenant, lane, added),
+        done: performance.now(),
+      });
       const operator = await near!.operator.operator(tenant.organization);
       // These reads are under way during the removal: on one lane the calls service stops at a random point.
       const underWay = [LIST_CALLS, LIST_PROJECTS, getCall(added)].map((read) => ask(far!, read));

@@ -22,13 +22,16 @@ beforeAll(async () => {
       { type: 'user', organization: id, email: 'ann@example.com', name: 'Ann' },
     ]);
   const { stack } = world;
-  gateway = await startGateway({ stack, log }, {
-    loopback: false,
-    addressLimit: { requests: LIMIT, periodSeconds: 86_400 },
-    signInLimit: { requests: LIMIT, periodSeconds: 86_400 },
-    trustedProxies: parseNetworks('127.0.0.1')!,
-    authHttpAddress: world.stack.addresses.authHttp,
-  });
+  gateway = await startGateway(
+    { stack, log },
+    {
+      loopback: false,
+      addressLimit: { requests: LIMIT, periodSeconds: 86_400 },
+      signInLimit: { requests: LIMIT, periodSeconds: 86_400 },
+      trustedProxies: parseNetworks('127.0.0.1')!,
+      authHttpAddress: world.stack.addresses.authHttp,
+    },
+  );
 });
 afterAll(() => gateway?.stop());
 

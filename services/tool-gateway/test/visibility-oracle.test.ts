@@ -7,8 +7,6 @@ import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from '
 
 /** Worlds in each of two locales. `CRS_WORLDS=500` runs more; `CRS_TEST_SEED=1` repeats a run. */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 5);
-/** With `CRS_TEST_UNWALLED=1` row-level security is off, and only the predicates of the services keep tenants apart. */
-const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
 
 let world: OwnWorld;
@@ -16,7 +14,6 @@ let made = 0;
 
 beforeAll(async () => {
   world = await startWorld();
-  if (UNWALLED) await disableRowSecurity();
 });
 afterAll(() => world?.close());
 
@@ -26,11 +23,6 @@ async function connect(organization: string, email: string): Promise<Tools> {
     await world.operator.operator(organization),
   );
   return toolClient(world.stack.addresses.tools, accessToken);
-}
-
-async function disableRowSecurity(): Promise<void> {
-  const { rows } = await world.query('select oid::regclass as name from pg_class where relrowsecurity');
-  for (const { name } of rows) await world.query(`alter table ${name} disable row level security`);
 }
 
 /** Gives the users of an e-mail the same id in each organization, so that every id exists twice. */

@@ -6,19 +6,16 @@ import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { filters, Oracle, PROJECTS, records, tenant as randomTenant, USERS, type Tenant } from './_oracle.ts';
 
 /**
- * Random worlds. The two of the default seed fail without any one condition of `mutate-visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=7` there are
+ * Random worlds. The two of the default seed notice each mutant of `testing/src/mutants/visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=7` there are
  * more, and others.
  */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 1);
-/** With `CRS_TEST_UNWALLED=1` row-level security is off, and only the predicates of the services keep tenants apart. No other test may then run. */
-const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 
 let world: World;
 
 beforeAll(async () => {
   world = await sharedWorld();
-  if (UNWALLED) await disableRowSecurity();
 });
 
 async function connect(organization: string, email: string): Promise<Tools> {
@@ -27,11 +24,6 @@ async function connect(organization: string, email: string): Promise<Tools> {
     await world.operator.operator(organization),
   );
   return toolClient(world.stack.addresses.tools, accessToken);
-}
-
-async function disableRowSecurity(): Promise<void> {
-  const { rows } = await world.query('select oid::regclass as name from pg_class where relrowsecurity');
-  for (const { name } of rows) await world.query(`alter table ${name} disable row level security`);
 }
 
 /** Gives the users of an e-mail the same id in each organization, so that every id exists twice. */

@@ -1,5 +1,5 @@
 import { CREATION, LEASE, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
-import type { StoredAnswer } from '../src/domain/stored-answer.ts';
+import type { StoredResponse } from '../src/domain/stored-response.ts';
 import * as offices from '../src/store/billing-offices.ts';
 import * as creations from '../src/store/creations.ts';
 import { listAllProjects, listProjects } from '../src/store/list-projects.ts';
@@ -24,13 +24,13 @@ export const statements: SendStatements[] = [
   async ({ id }, query) => void (await creations.reserve(query, id, CREATION.old, BODY)),
   async ({ id }, query) => void (await creations.reserve(query, id, CREATION.abandoned, BODY)),
   ({ id, annId }) => [
-    creations.lockAnswer(id, CREATION.answered, PROJECT),
-    creations.forgetPerson(id, annId),
-    creations.forgetCreations(id, new Date()),
+    creations.lockKey(id, CREATION.answered, PROJECT),
+    creations.removePerson(id, annId),
+    creations.pruneCreations(id, new Date()),
     creations.expireLease(id, LEASE, CREATION.abandoned),
     creations.release(id, LEASE, CREATION.abandoned),
   ],
-  ({ id }) => [creations.keepAnswer(id, CREATION.abandoned, { name: id } as StoredAnswer)],
+  ({ id }) => [creations.storeResponse(id, CREATION.abandoned, { name: id } as StoredResponse)],
   ({ id }) => [creations.eraseCreations(id, '')],
   ({ id }) => [
     projects.getProject(id, PROJECT),

@@ -1,4 +1,4 @@
-/** The JSON Schema of import lines and its tables for readers, made from the schemas by which the services read the lines. */
+/** The JSON Schema of import lines and its lists for readers, made from the schemas by which the services read the lines. */
 import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
@@ -73,26 +73,20 @@ function print(value: unknown, levels: number, indent = ''): string {
   return `{\n${entries.join(',\n')}\n${indent}}`;
 }
 
-/** Markdown: a heading and a table of fields for each type of record. */
-export function fieldTables(): string {
+/** Markdown: a heading and a list of fields for each type of record. */
+export function fieldLists(): string {
   const { $defs } = importSchema();
-  return TYPES.map((type) => {
-    const rows = rowsOf($defs![type] as Json, '').map((cells) => `| ${cells.join(' | ')} |`);
-    return [`### \`${type}\``, '', '| field | value | meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  }).join('\n\n');
+  return TYPES.map((type) => [`### \`${type}\``, '', ...itemsOf($defs![type] as Json, '')].join('\n')).join('\n\n');
 }
 
-function rowsOf({ properties = {}, required = [] }: Json, path: string): string[][] {
+function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
     if (path === '' && ['type', 'deleted'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
+    const use = required.includes(name) ? ', **required**' : defaultOf(field);
     return [
-      [
-        `\`${path}${name}\``,
-        `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`,
-        field.description ?? '',
-      ],
-      ...rowsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
+      `- \`${path}${name}\` (${valueOf(field)}${use}): ${field.description}`,
+      ...itemsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
     ];
   });
 }

@@ -1,7 +1,7 @@
 /** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
 import * as column from '@crs/kit/data/column';
 import {
-  instant,
+  timestamp,
   list,
   email,
   MAX_ITEMS,
@@ -59,7 +59,7 @@ export const METADATA = {
     orNull(z.enum(ANONYMITY_STATUSES)),
     'State of the redaction. REST returns the redacted transcript once this is `complete`.',
   ),
-  date: fromLine(column.instant.orNull, orNull(instant), 'When the call takes place.'),
+  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call takes place.'),
   durationMinutes: amount('Length of the call.'),
   cost: amount('Recorded spend in the currency of the project.'),
   rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), '5 is best.'),
@@ -98,9 +98,9 @@ const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name
 
 export const USER_LIST_ITEM = {
   ...{ callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source },
-  createdAt: column.instant,
+  createdAt: column.timestamp,
   /** `date`, or `createdAt` where there is none. */
-  recency: column.instant,
+  recency: column.timestamp,
 };
 
 export type Metadata = column.RowOf<typeof METADATA>;

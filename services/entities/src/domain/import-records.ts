@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LineReader } from '@crs/records/import-batch';
-import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
+import { timestamp, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
 import { z } from 'zod';
 
 const entity = z
@@ -18,7 +18,7 @@ const entity = z
     description: nullableText.describe('What it is, in short.'),
     overview: nullableText.describe('What the calls say about it.'),
     domain: nullableText.describe('Web domain.'),
-    created_at: orNull(instant).describe('When it was first recognized. Absent: the stored time, or the time of this import.'),
+    created_at: orNull(timestamp).describe('When it was first recognized. Absent: the stored time, or the time of this import.'),
   })
   .transform(({ type: _type, deleted: _deleted, created_at, ...content }) => ({
     ...content,

@@ -1,7 +1,7 @@
 import type { LineReader } from '@crs/records/import-batch';
 import {
   email,
-  instant,
+  timestamp,
   kept,
   list,
   MAX_ITEMS,
@@ -43,7 +43,7 @@ const project = z
     is_archived: orDefault(z.boolean(), false).describe(
       'Whether tools return the project only when archived ones are requested.',
     ),
-    created_at: orNull(instant).describe('Absent: the stored time, or the time of this import.'),
+    created_at: orNull(timestamp).describe('Absent: the stored time, or the time of this import.'),
     created_by: orNull(email).describe('The creator, who therefore sees the project.'),
     billing_office_name: nullableText.describe('An existing billing office.'),
     members: orDefault(list(member, { most: MAX_ITEMS }), []).describe('The people of the project.'),

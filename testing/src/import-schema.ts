@@ -112,7 +112,7 @@ function valueOf(field: Json): string {
   if (items)
     return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} objects`}`;
   if (title !== undefined) return title;
-  if (format !== undefined) return { uuid: 'UUID', 'date-time': 'instant' }[format] ?? format;
+  if (format !== undefined) return { uuid: 'UUID', 'date-time': 'timestamp' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;
   const range = maximum === undefined ? (minimum === undefined ? '' : `, at least ${minimum}`) : `, ${minimum} to ${maximum}`;
   const word = { string: 'text', integer: 'whole number', boolean: '`true` or `false`' }[type as string] ?? String(type);

@@ -27,7 +27,7 @@ const gateway = createGateway(
     projectsAddress: NOWHERE,
     rateLimitAddress: NOWHERE,
     trustedProxies: [],
-    lameDuckMs: 0,
+    drainMs: 0,
     addressLimit: { requests: 60, periodSeconds: 60 },
     concurrency: 8,
     tenantConcurrency: 32,

@@ -1,7 +1,8 @@
 // Removes one clause that keeps users or tenants apart after the other from the code, and checks that the oracle's test fails each time.
 //
-//   node services/tool-gateway/test/mutate-visibility.ts [--seed 1] [--only <part of a name>]
+//   node services/tool-gateway/test/mutate-visibility.ts [--only <part of a name>]
 //
+// The worlds are those of `npm test`, unless `CRS_WORLDS` and `CRS_TEST_SEED` say otherwise.
 // The script works on its own checkout of HEAD. Row-level security is off, as it would hide a missing clause.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,11 +18,8 @@ interface Mutation {
   mutate: (source: string) => string;
 }
 
-const { values: options } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, only: { type: 'string', default: '' } },
-});
+const { values: options } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const WORLDS = '6';
 
 const CALLS = 'services/calls/src/store/list-user-calls.ts';
 const CALL = 'services/calls/src/store/get-user-call.ts';
@@ -89,8 +87,6 @@ function run(command: string, args: string[], cwd: string, environment: Record<s
 function oracle(checkout: string): string | undefined {
   const args = ['run', '--project', 'tests', 'services/tool-gateway/test/visibility-oracle.test.ts'];
   const { status, stdout, stderr } = run(join(checkout, 'node_modules/.bin/vitest'), args, checkout, {
-    CRS_WORLDS: WORLDS,
-    CRS_TEST_SEED: options.seed,
     CRS_TEST_UNWALLED: '1',
     NO_COLOR: '1',
   });
@@ -105,7 +101,7 @@ try {
   run(join(checkout, 'deploy/local/pnpm/pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], checkout);
   const unmutated = oracle(checkout);
   if (unmutated !== undefined) throw new Error(`The test fails without a mutation: ${unmutated}`);
-  console.log(`seed ${options.seed}: passes without a mutation`);
+  console.log('passes without a mutation');
   const chosen = MUTATIONS.filter((each) => `${each.file} ${each.name}`.includes(options.only));
   for (const { file, name, mutate } of chosen) {
     const path = join(checkout, file);

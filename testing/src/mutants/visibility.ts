@@ -20,7 +20,7 @@ export const visibility: Mutation[] = [
     tests,
   },
   {
-    name: "list_calls lists calls of any project that the filter names",
+    name: 'list_calls lists calls of any project that the filter names',
     file: 'services/calls/src/store/list-user-calls.ts',
     find: 'visible.filter((id) => id === filters.projectId)',
     replace: '[filters.projectId]',

@@ -123,7 +123,10 @@ describe('an interrupted migration', () => {
 
   /** A step that creates a table, and then runs the statement. */
   const making = (table: string, then: string) =>
-    step(`29990101T000000-make-${table}`, (db) => db.raw(`create table auth.${table} (id int); ${then}`));
+    step(`29990101T000000-make-${table}`, async (db) => {
+      await db.raw(`create table auth.${table} (id int)`);
+      await db.raw(then);
+    });
   const isThere = (table: string) => query(database.url, `select to_regclass('auth.${table}') is not null as there`);
 
   it('that was killed leaves no partial change, and no lock that stops the next one', async () => {

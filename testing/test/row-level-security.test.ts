@@ -89,8 +89,9 @@ const withoutPredicates = (text: string) =>
 async function reachesFromElsewhere(client: Client, organization: string, { text, values }: Statement): Promise<boolean> {
   const twin = TENANTS.find((id) => id !== organization)!;
   let reaches = false;
+  await client.query('savepoint elsewhere');
   for (const other of ['', NOWHERE, twin]) {
-    await client.query(`savepoint elsewhere; set local app.organization_id = '${other}'`);
+    await client.query(`rollback to savepoint elsewhere; set local app.organization_id = '${other}'`);
     try {
       const { command, rowCount, rows } = await client.query({ text: withoutPredicates(text), values: [...(values ?? [])] });
       if (other === twin) reaches ||= JSON.stringify(rows).includes(organization);
@@ -99,8 +100,8 @@ async function reachesFromElsewhere(client: Client, organization: string, { text
       // Another error than a refusal, such as that of a foreign key, comes from rows that were reached.
       reaches ||= (error as { code?: string }).code !== DENIED;
     }
-    await client.query('rollback to savepoint elsewhere');
   }
+  await client.query('rollback to savepoint elsewhere');
   return reaches;
 }
 

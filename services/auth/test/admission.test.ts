@@ -56,7 +56,7 @@ interface Method {
   requestDeserialize: (bytes: Buffer) => unknown;
 }
 type Definition = Record<string, Method>;
-type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>> & { close(): void };
 
 const ADMIN: [string, Definition][] = [
   ['AuthAdminService', AuthAdminServiceService],
@@ -72,6 +72,7 @@ type Caller = 'nobody' | 'garbage' | 'an expired operator' | IdentityKind | 'ope
 let world: SharedAuthWorld;
 let callers: Record<Caller, CallOptions>;
 let clients: Record<string, AnyClient>;
+const opened: AnyClient[] = [];
 
 beforeAll(async () => {
   world = await sharedAuthWorld([...peopleAndProjects([ACME, GLOBEX]), organization(ACME, { write_surface: true })]);
@@ -85,7 +86,7 @@ beforeAll(async () => {
   );
 });
 afterAll(() => {
-  for (const each of Object.values(clients ?? {})) (each as unknown as { close(): void }).close();
+  for (const each of [...Object.values(clients ?? {}), ...opened]) each.close();
 });
 
 let renewed = 0;
@@ -196,13 +197,19 @@ describe('the listeners', () => {
       ...ADMIN.map(([, definition]) => ({ definition, address: auth })),
       { definition: AuthServiceService as unknown as Definition, address: authAdmin },
     ];
-    for (const { definition, address } of wrong) {
-      for (const [method, { requestDeserialize }] of Object.entries(definition)) {
-        const strangers = client(definition, { ...shared, address });
-        const call = (strangers as unknown as AnyClient)[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator);
-        await expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }); // UNIMPLEMENTED
-        strangers.close();
-      }
-    }
+    // The client sends a call again that isn't offered, as another replica may offer it, so the calls wait together.
+    const calls = wrong.flatMap(({ definition, address }) => {
+      const connected = client(definition, { ...shared, address }) as unknown as AnyClient;
+      opened.push(connected);
+      return Object.entries(definition).map(
+        ([method, { requestDeserialize }]) =>
+          [method, connected[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator)] as const,
+      );
+    });
+    await Promise.all(
+      calls.map(
+        ([method, call]) => expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }), // UNIMPLEMENTED
+      ),
+    );
   });
 });

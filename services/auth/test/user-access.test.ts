@@ -1,9 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/api-key';
 import { createToken as createTokenOf } from '@crs/testing/credentials';
 import { tenant } from '@crs/testing/world';
-import { hashPassword } from '../src/domain/password.ts';
 import { ANN, BOB, failureOf, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
+import { quickHash } from './_quick-hash.ts';
 import { authorizePath, Browser, connectAssistant, hiddenFields, pkce, refresh, signIn } from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -13,10 +12,8 @@ const GLOBEX = tenant('globex');
 let world: SharedAuthWorld;
 /** Each test has an organization of its own, so that nothing of another test is its users'. */
 let acme: string;
-let hash: string;
 beforeAll(async () => {
   world = await sharedAuthWorld([organization(GLOBEX), user(GLOBEX, ANN)]);
-  hash = await hashPassword(PASSWORD);
 });
 beforeEach(async () => {
   acme = tenant('acme');
@@ -25,10 +22,13 @@ beforeEach(async () => {
   await addUsers(ANN, BOB);
 });
 
-/** Adds users with {@link PASSWORD}. An import would hash it for each, which takes long. */
+/** Adds users with {@link PASSWORD}. */
 async function addUsers(...emails: string[]): Promise<void> {
   await world.load(emails.map((email) => user(acme, email)));
-  await world.rows('update auth.users set password_hash = $2 where organization = $1 and password_hash is null', [acme, hash]);
+  await world.rows('update auth.users set password_hash = $2 where organization = $1 and password_hash is null', [
+    acme,
+    quickHash(PASSWORD),
+  ]);
 }
 
 const person = (email = ANN) => ({ organization: acme, email, password: PASSWORD });
@@ -269,11 +269,7 @@ async function attempt(b: Browser, password: string, email = ANN, address = '198
   return (await b.send('/connections/sign-in', { form, headers })).status;
 }
 
-/** Thirteen tries by browsers that have never signed in to the account. Only the first is a request, because each hashes a password. */
+/** Thirteen tries by browsers that have never signed in to the account. */
 async function guess(email = ANN): Promise<void> {
-  expect(await attempt(browser(), 'wrong password', email, '203.0.113.7')).toBe(422);
-  const counted = await world.rows('update auth.throttles set tries = 13 where bucket = $1 returning tries', [
-    digestOf(`account:${acme} ${email}`),
-  ]);
-  expect(counted).toHaveLength(1);
+  for (let i = 0; i < 13; i++) await attempt(browser(), `wrong password ${i}`, email, '203.0.113.7');
 }

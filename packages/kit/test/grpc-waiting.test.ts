@@ -19,17 +19,22 @@ async function start(handle: (call: CallContext<'anyone'>) => Promise<void>, ver
 const forever = () => new Promise<never>(() => {});
 
 it('a caller identified after its deadline is not served', async () => {
+  const ann: Identity = { kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] };
+  const slow = Promise.withResolvers<Identity>();
+  const verified: string[] = [];
+  const verify: Verifier = (token) => {
+    verified.push(token);
+    return token === 'slow' ? slow.promise : Promise.resolve(ann);
+  };
   let handled = 0;
-  const verified = Promise.withResolvers<Identity>();
-  const call = await start(
-    async () => void handled++,
-    () => verified.promise,
-    { user: ['calls:read'] },
-  );
-  await expect(call({ token: 'token', deadline: Date.now() + 100 })).rejects.toMatchObject({ kind: 'deadline_exceeded' });
-  verified.resolve({ kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] });
+  const call = await start(async () => void handled++, verify, { user: ['calls:read'] });
+  // The first call opens the connection.
+  await call({ token: 'fast' });
+  await expect(call({ token: 'slow', deadline: Date.now() + 250 })).rejects.toMatchObject({ kind: 'deadline_exceeded' });
+  slow.resolve(ann);
   await sleep(50);
-  expect(handled).toBe(0);
+  expect(verified).toEqual(['fast', 'slow']);
+  expect(handled).toBe(1);
 });
 
 it('work ends when its caller gives up', async () => {

@@ -41,6 +41,8 @@ it('finishes requests under way, and says that their connections end', async () 
   const underWay = ask(address);
   await expect.poll(() => begun).toBe(2);
   const stopped = stop();
+  const connect = async () => void (await open(address)).destroy();
+  await expect.poll(() => connect().catch((error) => error.code)).toBe('ECONNREFUSED');
   released.resolve();
   expect(await underWay).toBe('close');
   await stopped;

@@ -10,7 +10,7 @@ import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
 
-/** Checks run in this order: credential, one charge, key, path and method, media types, then the checks of the route. */
+/** Creates the app. It checks, in this order: the credential, the rate limit, the key, path and method, media types, and what the route checks. */
 export function createApp(
   context: Context,
   docs: Docs,
@@ -34,7 +34,7 @@ export function createApp(
   return listener;
 }
 
-/** Express would refuse a path that can't be decoded. Escapes it, so it gets the 404 of an unknown id. */
+/** Escapes a path that Express can't decode and would refuse, so that it gets the same 404 as an unknown id. */
 function decodablePath(request: Request, _response: Response, next: NextFunction): void {
   try {
     decodeURIComponent(request.path);

@@ -18,17 +18,17 @@ export interface AuthenticationOptions extends AddressCharging {
   refusals: RefusalCounts;
 }
 
-/** A request with a usable key. */
+/** State of a request with a valid key. */
 interface Authenticated {
-  /** Auth's answer about the key. */
+  /** Auth's response about the key. */
   credential: AuthenticateKeyResponse;
-  /** Waits for the request's turn. */
+  /** Waits for the request's slot. */
   enter: () => Promise<void>;
 }
 
 /**
- * Authenticates a request and charges it once, whatever its answer will be: to the organization of its key or, without a usable key, to
- * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere.
+ * Authenticates each request and charges it once, whatever its outcome: to the organization of its key or, without a valid key, to the client's address.
+ * A request without a valid key continues, because some paths need none; `requireKey` refuses it on all other paths.
  */
 export function authenticate(options: AuthenticationOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
@@ -62,8 +62,8 @@ export function authenticatedOf(response: Response): Authenticated | undefined {
 }
 
 /**
- * Lets only requests with a usable key pass, in their turn. A POST waits for its turn once its body is there.
- * @throws Refusal, or ServiceError where auth can't be asked
+ * Refuses requests without a valid key, and makes the others wait for their slot. A POST waits only after its body has arrived, see `readBody`.
+ * @throws Refusal 401, or ServiceError if auth is unavailable
  */
 export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
   const authenticated = authenticatedOf(response);
@@ -78,7 +78,7 @@ export async function requireKey(request: Request, response: Response, next: Nex
 /** The services that the routes call. */
 const SERVICES = ['calls', 'projects'];
 
-/** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
+/** Exchanges API keys for caller tokens. Calls auth once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #cache: CredentialCache<AuthenticateKeyResponse>;
 
@@ -86,7 +86,7 @@ export class Credentials {
     this.#cache = new CredentialCache((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), lookUps);
   }
 
-  /** @throws Refusal 401, or ServiceError where auth can't be asked */
+  /** @throws Refusal 401, or ServiceError if auth is unavailable */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateKeyResponse> {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
@@ -94,7 +94,7 @@ export class Credentials {
   }
 }
 
-/** The API key of a request; undefined where there is none, or text that can't be a key. */
+/** Returns the API key of a request; undefined if the header is absent or its text can't be a key. */
 function keyOf(authorization = ''): string | undefined {
   const key = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   return key !== undefined && isApiKey(key) ? key : undefined;

@@ -6,8 +6,8 @@ export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
 
 /**
- * Checks that the organization, and for a write also its key, may use the project endpoints. The refusal is 404: the closed list of codes
- * has no "forbidden", and `unauthorized` would make clients rotate a good key.
+ * Checks that the organization may use the project endpoints and, for a write, that its key may write. The refusal is a 404, because the closed list of
+ * error codes has no "forbidden", and `unauthorized` would make clients replace a valid key.
  * @throws Refusal 404
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {

@@ -21,7 +21,7 @@ export const listBillingOffices: Route = {
     examples: { offices: { summary: 'Two offices', value: BILLING_OFFICES } },
   },
   refusals: {
-    400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
+    400: { when: 'The request has a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
     404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
   },
   async handle({ projects }, request, response) {

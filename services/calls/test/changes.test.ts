@@ -1,14 +1,13 @@
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { MAX_ITEMS } from '@crs/records/import-record';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FULL, feeds, type Feeds } from './_feed.ts';
 import { PROJECT } from './_records.ts';
 
-let feed: FeedWorld;
+let feed: Feeds;
 beforeAll(async () => {
-  feed = await startFeedWorld();
+  feed = await feeds();
 });
-afterAll(() => feed?.world.close());
 
 const list = (organization: string, query: string) =>
   feed.get(organization, `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${query}`);

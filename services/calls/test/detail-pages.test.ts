@@ -1,16 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { interceptStatements, type SentStatement } from '@crs/testing/intercept-statements';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { renderDetail } from '../src/domain/stored-json/index.ts';
 import { toBytes } from '../src/domain/response-json.ts';
-import { startFeedWorld, type FeedWorld } from './_feed.ts';
+import { feeds, type Feeds } from './_feed.ts';
 import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
 
-let feed: FeedWorld;
+let feed: Feeds;
 beforeAll(async () => {
-  feed = await startFeedWorld();
+  feed = await feeds();
 });
-afterAll(() => feed?.world.close());
 
 const MIB = 1024 * 1024;
 const ALL = '/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail';

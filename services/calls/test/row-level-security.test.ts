@@ -12,7 +12,7 @@ import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
-import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
+import { callLine, PROJECT, sendBatch, tenantRecords as tenant } from './_records.ts';
 
 /** These statements have no predicate on the organization: they insert rows of it, or make temporary tables. */
 const WITHOUT_PREDICATE =

@@ -4,8 +4,10 @@ import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testi
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { projectsClient, type ProjectsClient } from './_twins.ts';
-import { ALPHA, ANN, BETA, BOB, office, officesOf, project, projectsOf, tenant, TENANTS } from './_records.ts';
+import { projectsClient, type ProjectsClient } from './_client.ts';
+import { ALPHA, ANN, BETA, BOB, office, officesOf, project, projectsOf, tenantRecords as tenant } from './_records.ts';
+
+const TENANTS = ['acme', 'globex'] as const;
 
 /** These statements have no predicate on the organization, as they insert rows of it. */
 const WITHOUT_PREDICATE = /^(insert_creation|put_billing_office|put_projects)$/;

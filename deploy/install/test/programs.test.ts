@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { INHERITED } from '@crs/testing/inherited';
+import { describe, expect, it } from 'vitest';
+
+const DATABASE_URL = 'postgres://admin:secret@127.0.0.1/research';
+const pathOf = (name: string) => fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url));
+
+describe('the program', () => {
+  async function start(environment: Record<string, string>, name = 'main') {
+    const child = spawn(process.execPath, [pathOf(name)], {
+      env: { ...INHERITED, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = text(child.stderr);
+    const [code] = await once(child, 'exit');
+    return {
+      code,
+      messages: (await said)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).msg as string),
+    };
+  }
+
+  it('names a missing setting in a sentence', async () => {
+    expect(await start({})).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required"],
+    });
+    expect(await start({ MIGRATE_DATABASE_URL: DATABASE_URL })).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: CRS_SECRET_PREFIX: is required"],
+    });
+    expect(await start({ MIGRATE_DATABASE_URL: DATABASE_URL, CRS_SECRET_PREFIX: 'crs' })).toEqual({
+      code: 1,
+      messages: [
+        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
+      ],
+    });
+  });
+
+  it('that renews certificates names a missing setting, too', async () => {
+    const peers = { CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' };
+    expect(await start(peers, 'renew')).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: CRS_CERTIFICATES: is required"],
+    });
+    expect(await start({ ...peers, CRS_CERTIFICATES: 'auth,calls' }, 'renew')).toEqual({
+      code: 1,
+      messages: [
+        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
+      ],
+    });
+  });
+
+  it('of the toolbox runs until SIGTERM', async () => {
+    // The second program tells that the first one is loaded.
+    const options = ['--import', pathOf('toolbox'), '--eval', "console.log('loaded')"];
+    const child = spawn(process.execPath, options, { env: INHERITED, stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    await once(createInterface(child.stdout), 'line');
+    await sleep(100);
+    expect(child.exitCode).toBe(null);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
+});

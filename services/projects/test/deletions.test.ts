@@ -188,20 +188,25 @@ describe('a deleted organization', () => {
   });
 });
 
-describe('a deletion is refused by field, and deletes nothing', () => {
-  it.each([
-    ['id: must be a UUID', () => deletion('project', 'alpha')],
-    ['name: is not a known property', () => ({ ...deletion('project', ALPHA), name: 'Alpha' })],
-    ['email: must be an e-mail address of 3 to 254 characters', () => deletion('user', 'ann')],
-    ['email: is required', () => ({ type: 'user', organization: acme.id, deleted: true })],
-    ['deleted: is not possible by import; use "crs org delete"', () => ({ type: 'organization', id: acme.id, deleted: true })],
-  ])('%s', async (problem, line) => {
+describe('a deletion', () => {
+  it('that is malformed is refused by field, and deletes nothing', async () => {
     const before = await everythingOf(world, acme.id);
-    expect(await world.tryLoad([line()])).toEqual({ accepted: 0, unchanged: 0, refused: [`1: ${problem}`] });
+    const refusals: [line: object, problem: string][] = [
+      [deletion('project', 'alpha'), 'id: must be a UUID'],
+      [{ ...deletion('project', ALPHA), name: 'Alpha' }, 'name: is not a known property'],
+      [deletion('user', 'ann'), 'email: must be an e-mail address of 3 to 254 characters'],
+      [{ type: 'user', organization: acme.id, deleted: true }, 'email: is required'],
+      [{ type: 'organization', id: acme.id, deleted: true }, 'deleted: is not possible by import; use "crs org delete"'],
+    ];
+    expect(await world.tryLoad(refusals.map(([line]) => line))).toEqual({
+      accepted: 0,
+      unchanged: 0,
+      refused: refusals.map(([, problem], i) => `${i + 1}: ${problem}`),
+    });
     expect(await everythingOf(world, acme.id)).toEqual(before);
   });
 
-  it('but a deletion of an unknown record, even in an unknown organization, counts as unchanged', async () => {
+  it('of an unknown record, even in an unknown organization, counts as unchanged', async () => {
     const lines = [
       deletion('project', ONE),
       deletion('user', 'nobody@crs.example'),

@@ -143,10 +143,10 @@ describe('a version', () => {
     });
   const schemas = () => query(target.database.url, `select nspname from pg_namespace where nspname in ('auth', 'calls')`);
 
-  it('is installed, one minor version at a time, there and back', { timeout: 30_000 }, async () => {
+  it('is installed, one minor version at a time, there and back', async () => {
     await target.run();
     await query(target.database.url, 'delete from install.releases');
-    for (const version of ['0.1.0', '0.2.3', '0.1.4', '0.2.0', '0.3.0', '0.3.0']) await prepare(version);
+    for (const version of ['0.1.0', '0.2.3', '0.1.4', '0.2.0', '0.3.0']) await prepare(version);
     await expect(prepare('0.5.0')).rejects.toThrow(
       "Version 0.5.0 can't follow 0.3.0, because upgrades go one minor version at a time. " +
         'Install the newest 0.4.x first, wait until its pods have replaced all others, then install 0.5.0.',
@@ -178,12 +178,11 @@ describe('a version', () => {
     await query(target.postgres.url, 'alter role crs_calls nosuperuser');
     await expect(prepare('0.3.0')).rejects.toThrow("can't follow 0.1.0");
     await prepare('0.2.0');
-    await prepare('0.3.0');
   });
 });
 
 describe('the Kubernetes API', () => {
-  it('is retried while it is busy', { timeout: 20_000 }, async () => {
+  it('is retried while it is busy', async () => {
     target.cluster.failures.push(503, 429);
     await target.run();
     expect(target.cluster.secrets.size).toBe(6);

@@ -8,10 +8,11 @@ import { INHERITED } from '@crs/testing/inherited';
 import { describe, expect, it } from 'vitest';
 
 const DATABASE_URL = 'postgres://admin:secret@127.0.0.1/research';
+const PEERS = { CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' };
 const pathOf = (name: string) => fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url));
 
 describe('the program', () => {
-  async function start(environment: Record<string, string>, name = 'main') {
+  async function start(name: string, environment: object) {
     const child = spawn(process.execPath, [pathOf(name)], {
       env: { ...INHERITED, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -27,35 +28,17 @@ describe('the program', () => {
     };
   }
 
-  it('names a missing setting in a sentence', async () => {
-    expect(await start({})).toEqual({
-      code: 1,
-      messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required"],
-    });
-    expect(await start({ MIGRATE_DATABASE_URL: DATABASE_URL })).toEqual({
-      code: 1,
-      messages: ["The configuration can't be used: CRS_SECRET_PREFIX: is required"],
-    });
-    expect(await start({ MIGRATE_DATABASE_URL: DATABASE_URL, CRS_SECRET_PREFIX: 'crs' })).toEqual({
-      code: 1,
-      messages: [
-        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
-      ],
-    });
-  });
+  const MISSING_HOST =
+    'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.';
 
-  it('that renews certificates names a missing setting, too', async () => {
-    const peers = { CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' };
-    expect(await start(peers, 'renew')).toEqual({
-      code: 1,
-      messages: ["The configuration can't be used: CRS_CERTIFICATES: is required"],
-    });
-    expect(await start({ ...peers, CRS_CERTIFICATES: 'auth,calls' }, 'renew')).toEqual({
-      code: 1,
-      messages: [
-        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
-      ],
-    });
+  it.each([
+    ["The configuration can't be used: MIGRATE_DATABASE_URL: is required", 'main', {}],
+    ["The configuration can't be used: CRS_SECRET_PREFIX: is required", 'main', { MIGRATE_DATABASE_URL: DATABASE_URL }],
+    [MISSING_HOST, 'main', { MIGRATE_DATABASE_URL: DATABASE_URL, CRS_SECRET_PREFIX: 'crs' }],
+    ["The configuration can't be used: CRS_CERTIFICATES: is required", 'renew', PEERS],
+    [MISSING_HOST, 'renew', { ...PEERS, CRS_CERTIFICATES: 'auth,calls' }],
+  ])('names a missing setting in a sentence: %s', async (message, name, environment) => {
+    expect(await start(name, environment)).toEqual({ code: 1, messages: [message] });
   });
 
   it('of the toolbox runs until SIGTERM', async () => {

@@ -46,6 +46,7 @@ export function createAuthService(
         db,
         log,
         accessTokens,
+        accessTokenSeconds: config.accessTokenSeconds,
         issuer: toolsUrl,
         seals,
         secrets,

@@ -180,6 +180,7 @@ async function startReplica(
 ) {
   const service = createAuthService(
     {
+      accessTokenSeconds: 86_400,
       listen: '127.0.0.1:0',
       adminListen: '127.0.0.1:0',
       httpListen: '127.0.0.1:0',

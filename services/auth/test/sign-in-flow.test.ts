@@ -61,7 +61,7 @@ describe('a person who connects an assistant', () => {
     expect(tokens).toEqual({
       access_token: expect.any(String),
       refresh_token: expect.any(String),
-      expires_in: 600,
+      expires_in: 86_400,
       scope: ALL,
       token_type: 'Bearer',
     });
@@ -273,6 +273,7 @@ describe('two replicas', () => {
     const log = createLogger('auth', { level: 'silent' });
     const other = createAuthService(
       {
+        accessTokenSeconds: 86_400,
         listen: '127.0.0.1:0',
         adminListen: '127.0.0.1:0',
         httpListen: '127.0.0.1:0',

@@ -45,6 +45,7 @@ afterAll(async () => {
 async function replica(options: { toolsUrl?: string; databaseUrl?: string; defaultOrganization?: string } = {}) {
   const service = createAuthService(
     {
+      accessTokenSeconds: 86_400,
       listen: '127.0.0.1:0',
       adminListen: '127.0.0.1:0',
       httpListen: '127.0.0.1:0',

@@ -78,7 +78,7 @@ export function fieldTables(): string {
   const { $defs } = importSchema();
   return TYPES.map((type) => {
     const rows = rowsOf($defs![type] as Json, '').map((cells) => `| ${cells.join(' | ')} |`);
-    return [`### \`${type}\``, '', '| field | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+    return [`### \`${type}\``, '', '| field | value | meaning |', '| --- | --- | --- |', ...rows].join('\n');
   }).join('\n\n');
 }
 
@@ -86,12 +86,20 @@ function rowsOf({ properties = {}, required = [] }: Json, path: string): string[
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
     if (path === '' && ['type', 'deleted'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
-    const absent = field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``;
     return [
-      [`\`${path}${name}\``, valueOf(field), required.includes(name) ? '**required**' : absent, field.description ?? ''],
+      [
+        `\`${path}${name}\``,
+        `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`,
+        field.description ?? '',
+      ],
       ...rowsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
     ];
   });
+}
+
+/** Says nothing for null and an empty list, which are the usual defaults. */
+function defaultOf({ default: value }: Json): string {
+  return (value ?? null) === null || Array.isArray(value) ? '' : `, default \`${JSON.stringify(value)}\``;
 }
 
 function valueOf(field: Json): string {

@@ -62,7 +62,7 @@ export async function createDatabase(adminUrl: string, template = 'template1'): 
     name,
     drop: async () => {
       // A daemon of Citus may come back while the database is dropped.
-      if (nodes.length > 1) await sealTemplate(adminUrl, name);
+      if (nodes.length > 1) await refuseConnections(adminUrl, name);
       for (const node of nodes) await execute(node, `drop database if exists ${name} with (force)`);
     },
   };
@@ -79,7 +79,7 @@ export async function joinNodes(adminUrl: string, name: string): Promise<void> {
 }
 
 /** Makes a database one that can be copied: nothing connects to it any more, the daemons of Citus included. */
-export async function sealTemplate(adminUrl: string, name: string): Promise<void> {
+export async function refuseConnections(adminUrl: string, name: string): Promise<void> {
   for (const node of await nodesOf(adminUrl)) {
     await execute(node, `alter database ${name} allow_connections false`);
     await execute(node, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`);

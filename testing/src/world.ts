@@ -9,7 +9,7 @@ import { fitsCitus } from './fits-citus.ts';
 import { interceptStatements } from './intercept-statements.ts';
 import { load, loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
-import { witness } from './prism.ts';
+import { startRecorder } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
@@ -97,7 +97,7 @@ export async function startWorld(
   });
 
   const origin = `http://${addresses.api}`;
-  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await witness(origin) : undefined;
+  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await startRecorder(origin) : undefined;
 
   return {
     stack,

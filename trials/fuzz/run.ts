@@ -9,7 +9,7 @@ import { bytesOf, show, type Fuzzed } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { toolRequests, type ListedTool } from './tool-requests.ts';
-import { exchange, WireError } from './wire.ts';
+import { sendRequest, WireError } from './wire.ts';
 
 export interface RunConfig {
   requests: number;
@@ -111,13 +111,13 @@ function wireBytes(request: Drawn): Buffer {
 async function listTools({ tools, users }: FuzzSystem): Promise<ListedTool[]> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const headers = toolHeaders(tools, users[0].header, { version: LEGACY });
-  const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
+  const { json } = await sendRequest(tools, { method: 'POST', target: '/mcp', headers, body });
   return (json as { result: { tools: ListedTool[] } }).result.tools;
 }
 
 async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
   try {
-    return oracle.examine(request, await exchange(system.tools, request));
+    return oracle.examine(request, await sendRequest(system.tools, request));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     return { outcome: 'no answer', violations: [`wire: ${error.message}`] };

@@ -4,7 +4,7 @@ import type { Deleted } from '@crs/kit/data/delete-next';
 import { callerScope } from '@crs/kit/data/scope';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { rpc } from '@crs/kit/rpc/server';
-import { eraser, inOrder, type Step } from './erase-steps.ts';
+import { eraser, inOrder, type EraseStep } from './erase-steps.ts';
 import { lockImports } from './lock-imports.ts';
 import type { RecordContext } from './record-service.ts';
 
@@ -16,14 +16,14 @@ interface Erasing {
   /** Runs work in a transaction during which nothing of the organization is imported or erased. */
   locked: <T>(work: (query: Query, now: Date) => Promise<T>) => Promise<T>;
   /** A step through all rows of a table. */
-  all: (first: string, next: (organization: string, from: string) => Statement<Deleted>) => Step;
+  all: (first: string, next: (organization: string, from: string) => Statement<Deleted>) => EraseStep;
 }
 
 /** The handler of `Erase`, for operators. An import deletes projects and users. */
 export function eraseRpc(
   service: string,
   { auth, importDb }: RecordContext,
-  steps: (target: Target, erasing: Erasing) => Step[],
+  steps: (target: Target, erasing: Erasing) => EraseStep[],
 ) {
   const access = { action: 'erase', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } as const;
   const erase = eraser();

@@ -5,7 +5,7 @@ import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import type { Logger } from '@crs/kit/process/log';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
-import { admission, type AdmissionOptions } from './http/admission.ts';
+import { authenticate, type AuthenticationOptions } from './http/authentication.ts';
 import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
@@ -14,7 +14,7 @@ import { routes } from './routes/index.ts';
 export function createApp(
   context: Context,
   docs: Docs,
-  options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+  options: AuthenticationOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'api-gateway',
@@ -24,7 +24,7 @@ export function createApp(
     refusals: { counts: options.refusals, addressOf: (request) => addressOf(options, request) },
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
-  app.use(admission(options));
+  app.use(authenticate(options));
   app.use('/v1', decodablePath, routes(context));
   app.use(docsRoutes(docs));
   app.use(() => {

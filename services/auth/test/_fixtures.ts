@@ -10,7 +10,7 @@ import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { KeyRing } from '../src/keys/key-ring.ts';
-import { createSeals } from '../src/keys/seals.ts';
+import { createEncrypters } from '../src/keys/encrypters.ts';
 import { Signer } from '../src/keys/signer.ts';
 
 /** Two organizations with the same people and the same projects, so that a mix-up between them shows. */
@@ -124,7 +124,7 @@ export function serviceUrl(databaseUrl: string, service = 'auth'): string {
 export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close: () => Promise<void> }> {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
-  const ring = new KeyRing('caller_key', db, createSeals(parseSecrets(secret)), log);
+  const ring = new KeyRing('caller_key', db, createEncrypters(parseSecrets(secret)), log);
   // As auth does before it serves.
   await ring.keys().catch(() => {});
   const signer = new Signer(ring);

@@ -3,7 +3,7 @@ import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { CallOptions } from '@crs/kit/rpc/client';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
-import { createSeals } from '../src/keys/seals.ts';
+import { createEncrypters } from '../src/keys/encrypters.ts';
 import {
   ADMIN,
   ANN,
@@ -36,10 +36,10 @@ const set = async (oidcProvider: Partial<OidcProviderSettings>, tenant = 'acme',
 };
 const storedSecret = async (tenant = 'acme') => {
   const [row] = await world.rows<{ sealed: Buffer | null }>(
-    'select oidc_client_secret_sealed as sealed from auth.organizations where organization = $1',
+    'select oidc_client_secret_encrypted as sealed from auth.organizations where organization = $1',
     [tenant],
   );
-  return row!.sealed && createSeals(parseSecrets(SECRET)).organizations.open(row!.sealed, tenant).toString();
+  return row!.sealed && createEncrypters(parseSecrets(SECRET)).organizations.decrypt(row!.sealed, tenant).toString();
 };
 const WHOLE = { issuer: 'https://idp.example', clientId: 'crs', clientSecret: 'hush-hush', domains: ['acme.example'] };
 const SHOWN = { issuer: 'https://idp.example', clientId: 'crs', hasClientSecret: true, domains: ['acme.example'] };

@@ -205,7 +205,7 @@ describe('expired sign-in state', () => {
   it('is deleted in batches, and nothing else is', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows(
-      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at)
+      `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at)
         select 'Session', sha256(n::text::bytea), '', now() + (n - 7) * interval '1 minute' from generate_series(1, 10) n`,
     );
     await world.rows(`update auth.throttles set resets_at = now() - interval '1 minute'`);
@@ -252,7 +252,7 @@ describe('what strangers store', () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows('delete from auth.throttles');
     await world.rows(
-      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at)
+      `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at)
         select model, sha256(n::text::bytea), '', now() + n * interval '1 hour'
         from generate_series(20, 29) n, unnest(array['Interaction', 'Client', 'Grant']) model`,
     );
@@ -312,7 +312,7 @@ describe('a flood of authorizations and registrations', () => {
   it('that follows its redirects takes turns with people, by age', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows(
-      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at, browser_returned)
+      `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at, browser_returned)
         select 'Interaction', sha256(n::text::bytea), '', now() + n * interval '1 minute', true from generate_series(1, 5) n`,
     );
     const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });

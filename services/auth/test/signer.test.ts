@@ -97,7 +97,7 @@ describe('rotation', () => {
 describe('private keys', () => {
   it('are unreadable in the database', async () => {
     await replica();
-    const [row] = await query<{ sealed: Buffer }>(database.url, 'select private_key_sealed as sealed from auth.caller_keys');
+    const [row] = await query<{ sealed: Buffer }>(database.url, 'select private_key_encrypted as sealed from auth.caller_keys');
     expect(row!.sealed.toString('latin1')).not.toContain('PRIVATE KEY');
   });
 

@@ -8,7 +8,7 @@ import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import { AccessTokens } from '../src/keys/access-tokens.ts';
 import { KeyRing } from '../src/keys/key-ring.ts';
-import { createSeals } from '../src/keys/seals.ts';
+import { createEncrypters } from '../src/keys/encrypters.ts';
 import {
   ANN,
   BOB,
@@ -240,7 +240,7 @@ describe('the keys of tokens', () => {
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
     try {
-      const ring = (secret = SECRET) => new KeyRing('token_key', db, createSeals(parseSecrets(secret)), log);
+      const ring = (secret = SECRET) => new KeyRing('token_key', db, createEncrypters(parseSecrets(secret)), log);
       const replica = (secret = SECRET, url = TOOLS_URL) => new AccessTokens(ring(secret), url);
       const run: Query = (statement) => db.run(directoryScope(workFor(5_000)), statement);
       const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID(), scopes: ALL };

@@ -155,7 +155,7 @@ describe('deletions of an organization in which nothing changes any more', () =>
       `insert into calls.changes select $1, 'gone-' || n, n + 10, now(), true from generate_series(1, 2000) n`,
       [organization],
     );
-    await feed.world.query('update calls.feeds set place = 2010 where organization = $1', [organization]);
+    await feed.world.query('update calls.feeds set position = 2010 where organization = $1', [organization]);
     await feed.world.query(
       `update calls.changes set changed_at = now() - interval '1 day' * $2 where organization = $1 and deleted`,
       [organization, days],
@@ -175,7 +175,7 @@ it('while another transaction holds the feed, an import is refused in seconds, a
   await feed.store(held, ['a']);
   const holder = await openSession(feed.world.databaseUrl);
   await holder.query('begin');
-  await holder.query(`update calls.feeds set place = place where organization = '${held}'`);
+  await holder.query(`update calls.feeds set position = position where organization = '${held}'`);
   const started = performance.now();
   const refused = feed.store(held, ['b']).catch((error: unknown) => error);
   await feed.store(other, ['b']);

@@ -123,7 +123,7 @@ describe('erasing an organization with many calls', () => {
   const eraseOnce = async () => world.operator.erasers.calls.erase(ORGANIZATION, await world.operator.operator('acme'));
   const fill = (calls: number) =>
     database.query(
-      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, list_item_json, detail_json, shown_hash, record_hash)
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, list_item_json, detail_json, detail_hash, record_hash)
         select 'acme', 'many-' || n, 'interview', now(), now(), '', '', '', '' from generate_series(1, $1::int) n`,
       [calls - 5],
     );

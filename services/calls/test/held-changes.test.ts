@@ -4,7 +4,7 @@ import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { placeChanges } from '../src/store/feed.ts';
+import { appendChanges } from '../src/store/feed.ts';
 import { listChanges } from '../src/store/list-changes.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
 
@@ -60,7 +60,7 @@ async function run(steps: Step[], writersWait: boolean): Promise<string[]> {
     const [mayPlace, hasPlace, mayCommit] = [1, 2, 3].map(() => Promise.withResolvers<void>());
     const done = database.transact(scope(), async (query) => {
       await mayPlace!.promise;
-      await placeChanges(query, organization, [{ callId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
+      await appendChanges(query, organization, [{ callId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
       hasPlace!.resolve();
       await mayCommit!.promise;
     });
@@ -132,7 +132,7 @@ it('a follower would miss changes if places were taken without a lock', { timeou
       ? {
           ...statement,
           name: 'loose_places',
-          text: `select nextval('calls.loose') as place where $1 <> '' and $2::bytea is not null and $3::int > 0`,
+          text: `select nextval('calls.loose') as position where $1 <> '' and $2::bytea is not null and $3::int > 0`,
         }
       : statement.name === 'list_changes'
         ? {
@@ -140,7 +140,7 @@ it('a follower would miss changes if places were taken without a lock', { timeou
             name: 'loose_list',
             text: statement.text.replaceAll(
               'calls.feeds f',
-              `(select $1 as organization, ''::bytea as secret, 0::bigint as forgotten, coalesce((select max(place) from calls.changes where organization = $1), 0) as place) f`,
+              `(select $1 as organization, ''::bytea as secret, 0::bigint as forgotten, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`,
             ),
           }
         : statement,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Refusal } from '../src/import/route.ts';
+import type { RefusedLine } from '../src/import/route.ts';
 import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
@@ -46,7 +46,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
 
     const single = memoryImporters();
     const counts = { accepted: 0, unchanged: 0 };
-    const expected: Refusal[] = [];
+    const expected: RefusedLine[] = [];
     for (const [i, line] of lines.entries()) {
       const blank: string[] = Array.from({ length: i }, () => '');
       const one = await importLines([...blank, line], single.send);

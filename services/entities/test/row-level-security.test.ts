@@ -1,7 +1,7 @@
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { exportLines } from '@crs/testing/export';
-import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
+import { declaredStatements, withoutPredicates, type StrippedStatements } from '@crs/testing/without-predicates';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -15,12 +15,12 @@ const SAME = '11111111-0000-4000-8000-000000000001';
 const GONE = '11111111-0000-4000-8000-000000000002';
 const only = (tenant: string) => `11111111-0000-4000-8000-00000000000${tenant === 'acme' ? 'a' : 'b'}`;
 
-let unwalled: Unwalled;
+let stripped: StrippedStatements;
 let world: OwnWorld;
 let entities: ServiceClient<EntitiesServiceService>;
 const anns = new Map<string, CallOptions>();
 beforeAll(async () => {
-  unwalled = withoutPredicates('entities');
+  stripped = withoutPredicates('entities');
   world = await startWorld();
   entities = client(EntitiesServiceService, {
     name: 'entities',
@@ -38,7 +38,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  unwalled?.stop();
+  stripped?.stop();
   entities?.close();
   await world?.close();
 });
@@ -110,8 +110,8 @@ describe('without the predicate on the organization in any statement', () => {
     await leaks();
     const declared = declaredStatements(new URL('../src/store/', import.meta.url));
     for (const name of declared)
-      expect(unwalled.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.includes(name));
-    expect([...unwalled.sent.keys()].filter((name) => name !== 'lock_imports' && !declared.includes(name))).toEqual([]);
+      expect(stripped.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.includes(name));
+    expect([...stripped.sent.keys()].filter((name) => name !== 'lock_imports' && !declared.includes(name))).toEqual([]);
   });
 
   it('the operations leak once row-level security is off', async () => {

@@ -1,6 +1,6 @@
 import type { CallOptions } from '@crs/kit/rpc/client';
 import { exportLines } from '@crs/testing/export';
-import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
+import { declaredStatements, withoutPredicates, type StrippedStatements } from '@crs/testing/without-predicates';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { ALPHA, ANN, BETA, BOB, office, officesOf, project, projectsOf, tenant, 
 const WITHOUT_PREDICATE = /^(insert_creation|put_billing_office|put_projects)$/;
 const TABLES = ['billing_offices', 'creations', 'projects'];
 
-let unwalled: Unwalled;
+let stripped: StrippedStatements;
 let world: OwnWorld;
 let projects: ProjectsClient;
 const keys = new Map<string, string>();
@@ -19,7 +19,7 @@ const anns = new Map<string, CallOptions>();
 const names = new Map<string, string>();
 
 beforeAll(async () => {
-  unwalled = withoutPredicates('projects');
+  stripped = withoutPredicates('projects');
   world = await startWorld();
   projects = projectsClient(world.stack.addresses.projects);
   for (const id of TENANTS) {
@@ -29,7 +29,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  unwalled?.stop();
+  stripped?.stop();
   projects?.close();
   await world?.close();
 });
@@ -170,9 +170,9 @@ describe('without the predicate on the organization in any statement', () => {
     const declared = declaredStatements(new URL('../src/store/', import.meta.url));
     expect(declared.length).toBeGreaterThan(15);
     for (const name of declared) {
-      expect(unwalled.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.test(name));
+      expect(stripped.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.test(name));
     }
-    expect([...unwalled.sent.keys()].filter((name) => name !== 'lock_imports' && !declared.includes(name))).toEqual([]);
+    expect([...stripped.sent.keys()].filter((name) => name !== 'lock_imports' && !declared.includes(name))).toEqual([]);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { answerErrors, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal, renderEnvelope } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
-import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
+import { chargePreflight, chargeUnauthenticated, isPreflight } from './http/limits.ts';
 import { mcp, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
@@ -26,7 +26,7 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
-    if (!isPreflight(request)) await chargeStranger(options, request);
+    if (!isPreflight(request)) await chargeUnauthenticated(options, request);
     next();
   });
   app.use(metadata(options.origins.publicUrl));

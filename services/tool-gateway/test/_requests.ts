@@ -106,7 +106,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       entitiesAddress: entities,
       rateLimitAddress: rateLimit,
       trustedProxies: [],
-      lameDuckMs: 0,
+      drainMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       concurrency: 8,

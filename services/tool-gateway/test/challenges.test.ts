@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
@@ -120,8 +120,8 @@ describe('a token made by hand', () => {
   beforeAll(async () => {
     const [first = '', second = ''] = token.slice('Bearer '.length).split('.');
     [header, payload] = [decode(first), decode(second)];
-    const { rows } = await world.query('select key_id, private_key_sealed as sealed from auth.token_keys');
-    key = createPrivateKey(new Seal(parseSecrets(SECRET), 'token-keys').open(rows[0].sealed, rows[0].key_id).toString());
+    const { rows } = await world.query('select key_id, private_key_encrypted as sealed from auth.token_keys');
+    key = createPrivateKey(new Encrypter(parseSecrets(SECRET), 'token-keys').decrypt(rows[0].sealed, rows[0].key_id).toString());
   });
 
   it('with our key and the usual claims is good', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { SECRET } from '@crs/testing/setup';
@@ -256,7 +256,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     const call = { organization: 'acme', userId: rows[0].user_id };
     const place = { at: new Date(time(1)), id: id(44) };
     const madeBefore = (ms: number, { secret = SECRET, tool = name } = {}) =>
-      new PageCursors(new Seal(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
+      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
     const week = 7 * 86_400_000;
     expect((await page({ limit: 4, cursor: madeBefore(week - 60_000) })).ids).toEqual([43, 42, 41, 40].map(id));
     for (const bad of [madeBefore(week + 1), madeBefore(0, { secret: 'x'.repeat(40) }), madeBefore(0, { tool: 'another' })])

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
-import { refusalFacts } from './register.ts';
+import { refusalFields } from './access-log.ts';
 import { renderEnvelope, toRefusal, type Refusal } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
@@ -75,8 +75,8 @@ export function answerErrors(
 ) {
   return async (thrown: unknown, request: Request, response: Response, _next: NextFunction): Promise<void> => {
     const refusal = toRefusal(thrown);
-    const { id, facts } = stateOf(response);
-    Object.assign(facts, refusalFacts(refusal));
+    const { id, logFields } = stateOf(response);
+    Object.assign(logFields, refusalFields(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
     else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
     if (response.headersSent) {

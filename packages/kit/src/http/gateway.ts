@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RateLimiter } from '../limits/limiter.ts';
 import { ruleSetting } from '../limits/rule.ts';
 import { hostPort, settings, type Settings } from '../process/config.ts';
-import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
+import { Shutdown, type Service, type Runtime } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { networksSetting } from './address.ts';
@@ -22,7 +22,7 @@ export const GATEWAY_SETTINGS = {
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
   /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
-  lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
+  drainMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
   /** For requests without a usable credential, per client address. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
   /** How many requests are worked on at once. */
@@ -44,7 +44,7 @@ export interface Gateway extends AddressCharging {
   /** Aggregates the log lines of refusals. */
   refusals: RefusalCounts;
   /** Closes what the app opens. */
-  closer: Closer;
+  shutdown: Shutdown;
   /** A client of a service, closed with the gateway. */
   connect: <D>(definition: D, options: { name: string; address: string; timeoutMs: number }) => ServiceClient<D>;
 }
@@ -63,38 +63,38 @@ export function createGateway(
     concurrency,
     tenantConcurrency,
     tenantMetrics,
-    lameDuckMs,
+    drainMs,
     listen: at,
   }: GatewayConfig,
-  { log, tls }: Surroundings,
+  { log, tls }: Runtime,
   open: (gateway: Gateway) => (address: string) => RequestListener,
 ): Service<{ http: string }> {
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   return {
     async start() {
       const limiter = new RateLimiter({ address: rateLimitAddress, log, tls });
-      closer.defer('rate-limit client', () => limiter.close());
+      shutdown.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
       const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, tenantMetrics });
-      closer.defer('request queue', () => queue.close());
+      shutdown.defer('request queue', () => queue.close());
       const lookUps = new LookUps(limiter, queue);
       const refusals = new RefusalCounts(log);
-      closer.defer('counts of refusals', () => refusals.flush());
+      shutdown.defer('counts of refusals', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
         const made = client(definition, { ...options, retry: true, tls });
-        closer.defer(`${options.name} client`, () => made.close());
+        shutdown.defer(`${options.name} client`, () => made.close());
         return made;
       };
-      const createListener = open({ ...limits, queue, lookUps, refusals, closer, connect });
+      const createListener = open({ ...limits, queue, lookUps, refusals, shutdown, connect });
 
       const server = createServer(HTTP_TIMEOUTS);
-      const drainMs = timeoutMs + 1_000;
-      const { address, stop, longestStopMs } = await listen(server, { address: at, lameDuckMs, drainMs });
-      closer.defer('http listener', stop, longestStopMs);
+      const finishMs = timeoutMs + 1_000;
+      const { address, stop, longestStopMs } = await listen(server, { address: at, drainMs, finishMs });
+      shutdown.defer('http listener', stop, longestStopMs);
       // The server reads no request before this turn of the event loop ends.
       server.on('request', createListener(address));
       return { http: address };
     },
-    stop: () => closer.close(),
+    stop: () => shutdown.run(),
   };
 }

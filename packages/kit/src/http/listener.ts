@@ -6,10 +6,10 @@ import { bindHttp } from '../process/bind.ts';
 export interface ListenOptions {
   /** `host:port`; port 0 takes a free one. */
   address: string;
-  /** How long a stopping server still takes requests, so that balancers and clients can turn to others (milliseconds). */
-  lameDuckMs: number;
-  /** How long requests under way may take after the lame-duck time (milliseconds): their longest deadline, and a moment for the answer. */
+  /** The drain period: how long a stopping server still serves new requests, so that load balancers and clients can move to other servers (milliseconds). */
   drainMs: number;
+  /** How long requests in flight may take after the drain period (milliseconds): their longest deadline, and a moment for the response. */
+  finishMs: number;
 }
 
 /** Options of an HTTP server: Node's limits of the time that a client may take, in milliseconds. */
@@ -23,7 +23,7 @@ const MAX_CONNECTIONS = 4_096;
 
 const SILENT_MS = 500;
 
-/** How long connections that are idle since the stop began are kept after the lame-duck time: thrice as long as it lasted, and at most this long. */
+/** Connections that have been idle since the stop began are kept for up to three drain periods after the drain period, and at most this long. */
 const IDLE_MS = 15_000;
 const LOOK_EVERY_MS = 100;
 
@@ -42,10 +42,10 @@ const STALLED_MS = 75_000;
  */
 export async function listen(
   server: Server,
-  { address, lameDuckMs, drainMs }: ListenOptions,
+  { address, drainMs, finishMs }: ListenOptions,
 ): Promise<{ address: string; stop: () => Promise<void>; longestStopMs: number }> {
-  const idleMs = Math.min(3 * lameDuckMs, IDLE_MS);
-  server.timeout = STALLED_MS + drainMs;
+  const idleMs = Math.min(3 * drainMs, IDLE_MS);
+  server.timeout = STALLED_MS + finishMs;
   server.maxConnections = MAX_CONNECTIONS;
   const bound = await bindHttp(server, address);
   // Its latest answer stands for a connection. A set of all open answers would be rehashed every few requests, and V8 keeps what was in the
@@ -72,18 +72,18 @@ export async function listen(
 
   return {
     address: bound,
-    longestStopMs: lameDuckMs + idleMs + drainMs + 1_000,
+    longestStopMs: drainMs + idleMs + finishMs + 1_000,
     stop: async () => {
       stopping = true;
       for (const response of latest.values()) if (response) announce(response);
-      await sleep(lameDuckMs);
+      await sleep(drainMs);
       for (let waited = 0; waited < idleMs && latest.size > 0; waited += LOOK_EVERY_MS) await sleep(LOOK_EVERY_MS);
       // This turn still reads requests that have arrived: a connection that is closed with an unread request in it is reset.
       await turn();
       const timers = [
         // Browsers open connections in advance, and Node would wait for the first request of each.
         setTimeout(() => latest.forEach((_, socket) => void (socket.bytesRead === 0 && socket.destroy())), SILENT_MS),
-        setTimeout(() => server.closeAllConnections(), drainMs),
+        setTimeout(() => server.closeAllConnections(), finishMs),
       ];
       await new Promise<void>((resolve) => server.close(() => resolve()));
       timers.forEach(clearTimeout);

@@ -10,7 +10,7 @@ const WAITING = 16;
 /** How many networks may have look-ups that wait. */
 const NETWORKS = 1_000;
 /** How long a look-up waits (milliseconds). */
-const PATIENCE_MS = 2_000;
+const MAX_WAIT_MS = 2_000;
 
 interface Queue {
   /** Settles when the next look-up may begin. */
@@ -53,7 +53,7 @@ export class LookUps {
     const arrived = performance.now();
     const found = queue.free.then(() => {
       // While auth is slow, the look-ups at the end of the queue would wait too long.
-      if (performance.now() - arrived > PATIENCE_MS) throw notLookedUp();
+      if (performance.now() - arrived > MAX_WAIT_MS) throw notLookedUp();
       return lookUp();
     });
     queue.free = found

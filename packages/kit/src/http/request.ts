@@ -5,7 +5,7 @@ import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
-import type { RequestFacts } from './register.ts';
+import type { AccessLogFields } from './access-log.ts';
 
 /** State of a request on its way through a gateway. */
 export interface RequestState {
@@ -21,7 +21,7 @@ export interface RequestState {
   /** Path template of the route that matched. */
   route?: string;
   /** For the request's line in the log. */
-  facts: RequestFacts;
+  logFields: AccessLogFields;
 }
 
 export function stateOf(response: Response): RequestState {
@@ -77,7 +77,7 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
       span,
       deadline: Date.now() + timeoutOf(request),
       signal: gone.signal,
-      facts: {},
+      logFields: {},
     };
     // A closed socket no longer tells its peer.
     const clientAddress = addressOf(request);
@@ -102,11 +102,15 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
         bytes: lengthOf(request, response),
         aborted: response.writableFinished ? undefined : true,
         client_address: clientAddress,
-        ...state.facts,
+        ...state.logFields,
       };
       // The socket may close in the trace of another request.
       if (isRefusal(response.statusCode, state) && limitedAddress !== undefined) {
-        const client = { ...state.facts, status: state.facts.tool_status ?? response.statusCode, client_address: limitedAddress };
+        const client = {
+          ...state.logFields,
+          status: state.logFields.tool_status ?? response.statusCode,
+          client_address: limitedAddress,
+        };
         if (!refusals!.counts.count(client)) return;
       }
       context.with(traced, () => log.info(line, 'request'));
@@ -116,8 +120,8 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
 }
 
 /** Whether a request was refused for its credential or a limit: clients may repeat such requests without end. */
-function isRefusal(status: number, { facts }: RequestState): boolean {
-  return status === 401 || status === 429 || facts.tool_status === 429;
+function isRefusal(status: number, { logFields }: RequestState): boolean {
+  return status === 401 || status === 429 || logFields.tool_status === 429;
 }
 
 /** A request's labels in metrics. @param route path template, or `none` */

@@ -44,7 +44,7 @@ interface PendingCheck {
 }
 
 /** A cached refusal. The service would refuse every request until `refusedUntil`. */
-interface Refusal {
+interface CachedRefusal {
   limit: number;
   endsAt: number;
   refusedUntil: number;
@@ -67,7 +67,7 @@ export class RateLimiter {
   readonly #service: ServiceClient<RateLimitServiceService>;
   readonly #log: Logger;
   readonly #now: () => number;
-  readonly #refusals = new LRUCache<string, Refusal>({ max: MAX_COUNTERS });
+  readonly #refusals = new LRUCache<string, CachedRefusal>({ max: MAX_COUNTERS });
   /** Counts while the service doesn't respond. */
   readonly #localWindows: FixedWindows;
   readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', {

@@ -5,7 +5,7 @@ import { invalid } from '@crs/kit/errors';
 import { readBody as readBytes } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
 import { parseLine } from '@crs/records/import-record';
-import { admittedOf } from './admission.ts';
+import { authenticatedOf } from './authentication.ts';
 
 /**
  * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request waits for its turn once the
@@ -17,7 +17,7 @@ export async function readBody<S extends z.ZodType>(request: Request, response: 
     throw new Refusal(415, 'bad_request', 'The body must be JSON in UTF-8: send "Content-Type: application/json".');
   }
   const bytes = await readBytes(request);
-  await admittedOf(response)!.enter();
+  await authenticatedOf(response)!.enter();
   const result = parseLine(schema, bytes);
   if (!('record' in result)) throw invalid(result.field === '' ? 'body' : result.field, result.reason);
   return result.record;

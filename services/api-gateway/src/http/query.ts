@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { parseInstant, unstorable } from '@crs/kit/text';
+import { parseTimestamp, unstorable } from '@crs/kit/text';
 
 /** The schema of a query without parameters. */
 export const NO_PARAMETERS = z.object({});
@@ -54,10 +54,10 @@ export const flag = z
 const RAW_PLUS = /^[\d-]{10}[Tt]\S{1,30} \d\d:\d\d$/;
 
 /** An RFC 3339 date-time with offset, cut to the millisecond. */
-export const instant = z
+export const timestamp = z
   .string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z')
   .transform((text, context) => {
-    const date = parseInstant(text);
+    const date = parseTimestamp(text);
     if (date) return date;
     context.addIssue(
       RAW_PLUS.test(text)

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { Refusal } from '@crs/kit/http/refusal';
-import { admittedOf } from './admission.ts';
+import { authenticatedOf } from './authentication.ts';
 
 export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
@@ -11,7 +11,7 @@ export const NOT_ENABLED =
  * @throws Refusal 404
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {
-  const { writeSurface, readOnly } = admittedOf(response)!.credential;
+  const { writeSurface, readOnly } = authenticatedOf(response)!.credential;
   if (!writeSurface) throw new Refusal(404, 'not_found', NOT_ENABLED);
   if (writes && readOnly) {
     throw new Refusal(404, 'not_found', 'This API key may only read. Use a key of the organization that may write.');

@@ -140,7 +140,7 @@ export const createProject: Route = {
         }
         throw error;
       });
-    stateOf(response).facts.project_id = project!.projectId;
+    stateOf(response).logFields.project_id = project!.projectId;
     response.status(201).set('Location', `/v1/projects/${project!.projectId}`);
     if (replayed) response.set('Idempotent-Replayed', 'true');
     sendJsonOnce(request, response, [renderProject(project!)]);

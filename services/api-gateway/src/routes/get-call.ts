@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { INCLUDE, parseQuery, withoutOf } from '../http/query.ts';
-import { loggedCallId } from '@crs/kit/http/register';
+import { loggedCallId } from '@crs/kit/http/access-log';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';
@@ -47,11 +47,11 @@ export const getCall: Route = {
     },
   },
   async handle({ calls }, request, response) {
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     const callId = String(request.params['call_id']);
-    facts.call_id = loggedCallId(callId);
+    logFields.call_id = loggedCallId(callId);
     const include = parseQuery(request.url, query);
-    facts.query = include;
+    logFields.query = include;
     const { callJson } = await calls.getOrganizationCall(
       { callId: callId.toWellFormed(), ...withoutOf(include) },
       callOf(response),

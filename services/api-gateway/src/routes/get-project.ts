@@ -46,7 +46,7 @@ export const getProject: Route = {
   },
   async handle({ projects }, request, response) {
     const { project_id: projectId } = path.parse(request.params);
-    stateOf(response).facts.project_id = projectId;
+    stateOf(response).logFields.project_id = projectId;
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     if (!projectId) throw invalid('project_id', INVALID_UUID);

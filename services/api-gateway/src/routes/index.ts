@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { requireKey } from '../http/admission.ts';
+import { requireKey } from '../http/authentication.ts';
 import { notAcceptable } from '../http/refusal.ts';
 import type { Context, Route } from '../route.ts';
 import { createProject } from './create-project.ts';
@@ -37,7 +37,7 @@ export function routes(context: Context): Router {
       next();
     });
     route[method](async (request, response) => {
-      stateOf(response).facts.operation = operationId;
+      stateOf(response).logFields.operation = operationId;
       if (!request.accepts(MEDIA_TYPES)) throw notAcceptable();
       await handle(context, request, response);
     });

@@ -28,7 +28,7 @@ export const listBillingOffices: Route = {
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
-    stateOf(response).facts.rows = billingOffices.length;
+    stateOf(response).logFields.rows = billingOffices.length;
     const data = billingOffices.map(({ name, isDefault }) => ({ name, is_default: isDefault }));
     await sendJson(request, response, [Buffer.from(JSON.stringify({ data }))]);
   },

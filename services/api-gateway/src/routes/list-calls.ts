@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { detailsAsked, EXPAND, instant, parseQuery, wholeNumber } from '../http/query.ts';
+import { detailsAsked, EXPAND, timestamp, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';
@@ -10,16 +10,16 @@ import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples
 const DEFAULT_PER_PAGE = 50;
 
 const query = z.object({
-  start_date: instant.meta({
+  start_date: timestamp.meta({
     description: 'Calls created at this time or later. RFC 3339 with `Z` or an offset; write `+` as `%2B`.',
     example: '2026-01-01T00:00:00Z',
   }),
-  end_date: instant.meta({
+  end_date: timestamp.meta({
     description:
       'Calls created before this time, which is exclusive, so that adjacent ranges neither overlap nor leave gaps. Later than `start_date`.',
     example: '2027-01-01T00:00:00Z',
   }),
-  updated_since: instant
+  updated_since: timestamp
     .optional()
     .describe(
       'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',
@@ -61,15 +61,15 @@ export const listCalls: Route = {
   async handle({ calls }, request, response) {
     const parameters = parseQuery(request.url, query);
     const { start_date: start, end_date: end, updated_since: updatedSince, page } = parameters;
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     const { size: perPage, ...details } = detailsAsked(parameters, 'per_page', DEFAULT_PER_PAGE);
-    facts.query = { ...parameters, per_page: perPage };
+    logFields.query = { ...parameters, per_page: perPage };
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
     const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
       { start, end, updatedSince, page, perPage, ...details },
       callOf(response),
     );
-    Object.assign(facts, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
+    Object.assign(logFields, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
     const pagination = {
       page,
       per_page: perPage,

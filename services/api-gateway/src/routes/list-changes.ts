@@ -49,11 +49,11 @@ export const listChanges: Route = {
   },
   async handle({ calls }, request, response) {
     const { cursor, ...parameters } = parseQuery(request.url, query);
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     const { size: limit, ...details } = detailsAsked(parameters, 'limit', DEFAULT_LIMIT);
-    facts.query = { ...parameters, limit, ...(cursor !== undefined && { cursor: true }) };
+    logFields.query = { ...parameters, limit, ...(cursor !== undefined && { cursor: true }) };
     const page = await calls.listOrganizationChanges({ cursor, limit, ...details }, callOf(response));
-    Object.assign(facts, { rows: page.changeCount, first_id: page.firstCallId, last_id: page.lastCallId });
+    Object.assign(logFields, { rows: page.changeCount, first_id: page.firstCallId, last_id: page.lastCallId });
     const end = `,"next_cursor":${JSON.stringify(page.nextCursor)},"has_more":${page.hasMore}}`;
     sendJsonOnce(request, response, [Buffer.from('{"data":'), page.changesJson, Buffer.from(end)]);
   },

@@ -6,7 +6,7 @@ import { requireText, type OidcProviderChange } from './settings.ts';
 const MAX_DOMAINS = 100;
 const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSealed: null, oidcDomains: null };
+const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretEncrypted: null, oidcDomains: null };
 
 /**
  * @param before the organization's stored provider; undefined for a new organization
@@ -16,7 +16,7 @@ const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSeal
 export function changeOidcProvider(
   before: { oidcIssuer: string | null; oidcClientId: string | null; oidcDomains: string[] | null } | undefined,
   settings: OidcProviderSettings | undefined,
-  seal: (clientSecret: string) => Buffer,
+  encrypt: (clientSecret: string) => Buffer,
 ): OidcProviderChange {
   if (!settings) return {};
   if (settings.issuer === '') return NO_PROVIDER;
@@ -34,10 +34,10 @@ export function changeOidcProvider(
 
   if (settings.clientSecret !== undefined) {
     const secret = requireText('oidc_client_secret', settings.clientSecret, 0, 1_000);
-    return { ...change, oidcClientSecretSealed: secret === '' ? null : seal(secret) };
+    return { ...change, oidcClientSecretEncrypted: secret === '' ? null : encrypt(secret) };
   }
   // The stored secret was issued by the earlier provider, and must not be sent to another one.
-  return isNewIssuer || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
+  return isNewIssuer || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretEncrypted: null } : change;
 }
 
 /**

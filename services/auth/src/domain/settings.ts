@@ -30,11 +30,11 @@ type StoredSettings = Settings & { oidcHasClientSecret: boolean };
 /** Settings to write. Undefined settings keep their value. */
 export type OrganizationChange = { [Name in keyof Settings]?: Settings[Name] | undefined } & {
   /** Null: a public client, which has no secret. */
-  oidcClientSecretSealed?: Buffer | null;
+  oidcClientSecretEncrypted?: Buffer | null;
 };
 export type OidcProviderChange = Pick<
   OrganizationChange,
-  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretSealed' | 'oidcDomains'
+  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretEncrypted' | 'oidcDomains'
 >;
 
 /** @throws ServiceError invalid_argument that names the first bad setting */

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { loggedClientId } from '@crs/kit/http/register';
+import { loggedClientId } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { ALGORITHM, type KeyPair } from '../keys/key-ring.ts';
@@ -13,7 +13,7 @@ import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
-import { isTransient, renderBusy, renderError } from './problem.ts';
+import { isTransient, renderBusy, renderError } from './page-error.ts';
 import { logUser } from './request.ts';
 
 /** From its last use. */
@@ -156,7 +156,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   };
   provider.on('grant.success', ({ oidc, res }) => {
     const grant_id = oidc.entities.AccessToken?.grantId;
-    Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
+    Object.assign(stateOf(res as Response).logFields, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
   });
   provider
     .on('authorization.error', logRefusal)

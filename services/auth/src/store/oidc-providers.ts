@@ -4,7 +4,7 @@ import type { Statement } from '@crs/kit/data/database';
 const OIDC_PROVIDER = {
   issuer: column.text,
   clientId: column.text,
-  clientSecretSealed: column.bytes.orNull,
+  clientSecretEncrypted: column.bytes.orNull,
   /** In lower case. */
   domains: column.textArray,
 };
@@ -15,7 +15,7 @@ export function findOidcProvider(organization: string): Statement<OidcProviderRo
   return {
     name: 'find_oidc_provider',
     row: OIDC_PROVIDER,
-    text: `select oidc_issuer as issuer, oidc_client_id as "clientId", oidc_client_secret_sealed as "clientSecretSealed",
+    text: `select oidc_issuer as issuer, oidc_client_id as "clientId", oidc_client_secret_encrypted as "clientSecretEncrypted",
         oidc_domains as domains
       from auth.organizations where organization = $1 and oidc_issuer is not null and erasing_at is null`,
     values: [organization],

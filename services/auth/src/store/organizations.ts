@@ -19,12 +19,12 @@ const STORED = {
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
 export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
 
-const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_sealed is not null as "oidcHasClientSecret"`;
+const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_encrypted is not null as "oidcHasClientSecret"`;
 
 /** Locks the organization until the transaction ends. */
 export function findOrganization(organization: string): Statement<OrganizationRow> {
@@ -57,7 +57,7 @@ const VIEW_SETTINGS = {
   allowedFields: column.textArray.orNull,
   anonymizeInterviewees: column.boolean,
   settingsVersion: column.integer,
-  settingsChangedAt: column.instant,
+  settingsChangedAt: column.timestamp,
 };
 
 /** No row once the organization's deletion has begun. */

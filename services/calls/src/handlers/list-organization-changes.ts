@@ -40,8 +40,8 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       if (position && position.settings !== settings.id) settings = await viewSettings.newest(call.identity, call);
       // Changed settings begin a new full pass, but the follower must still hear of the deletions after its position.
       const isChanged = position !== undefined && position.settings !== settings.id;
-      const passStart = position && (isChanged ? Math.max(position.place, position.passStart) : position.passStart);
-      const after = position === undefined || isChanged ? 0 : position.place;
+      const passStart = position && (isChanged ? Math.max(position.last, position.passStart) : position.passStart);
+      const after = position === undefined || isChanged ? 0 : position.last;
       const maxEntries = isChanged ? limit - 1 : limit;
       // The extra entry tells whether more follow.
       const page = { after, deletedAfter: Math.max(after, passStart ?? NO_DELETIONS), limit: maxEntries + 1 };
@@ -61,8 +61,8 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const hasMore = entries.length < found.length;
       // A follower that has read everything misses no deletion that is pruned.
       if (!hasMore) await pruneDeletions(scope);
-      const place = hasMore ? Number(entries.at(-1)?.place ?? after) : Number(head);
-      const next: ChangePosition = { place, passStart: passStart ?? Number(head), settings: settings.id };
+      const last = hasMore ? Number(entries.at(-1)?.position ?? after) : Number(head);
+      const next: ChangePosition = { last, passStart: passStart ?? Number(head), settings: settings.id };
       const changes = [
         ...(isChanged ? [[renderAccessChanged(settings.changedAt)]] : []),
         ...entries.map((entry) => renderEntry(entry, withDetails ? { ...view, anonymizeWith } : undefined)),
@@ -125,14 +125,14 @@ async function readFeed<Row>(db: Database, scope: Scope, hasCursor: boolean, rea
 
 /** @throws ServiceError if the cursor belongs to another feed, or a deletion that the follower hasn't read was pruned */
 function checkCursor(
-  { position: { place, passStart }, secret: opened }: OpenedCursor,
+  { position: { last, passStart }, secret: opened }: OpenedCursor,
   { secret, head, forgotten }: { secret: Buffer; head: number; forgotten: number },
 ): void {
-  const known = Math.max(place, passStart);
+  const known = Math.max(last, passStart);
   if (!secret.equals(opened) || known > head || known < forgotten) throw unusable();
 }
 
-type Entry = (EntryRow | EntryWithDetailRow) & { callId: string; place: string; changedAt: Date; deleted: boolean };
+type Entry = (EntryRow | EntryWithDetailRow) & { callId: string; position: string; changedAt: Date; deleted: boolean };
 
 function isEntry(row: EntryRow | EntryWithDetailRow): row is Entry {
   return row.callId !== null;

@@ -5,7 +5,7 @@ import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } 
 import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, isTerminal, readSecret, type ConsentOptions } from '../question.ts';
+import { confirm, isTerminal, readSecret, type ConsentOptions } from '../prompt.ts';
 
 /** `crs org`: organizations and their settings. */
 export function orgCommands(program: Command): void {

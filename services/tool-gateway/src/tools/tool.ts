@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { loggedCallId, type RequestFacts } from '@crs/kit/http/register';
+import { loggedCallId, type AccessLogFields } from '@crs/kit/http/access-log';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
@@ -27,7 +27,7 @@ export function tool<Input extends z.ZodType, Output extends z.ZodType>(definiti
 }
 
 /** The arguments of a call for the log: ids, enum values, and values that aren't text. Any other text, such as a cursor, is logged as `true`. */
-export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFacts, 'call_id' | 'project_id' | 'query'> {
+export function argumentFields({ input }: Tool, given: unknown): Pick<AccessLogFields, 'call_id' | 'project_id' | 'query'> {
   const { call_id: callId, project_id, ...rest } = given as Record<string, unknown> & { call_id?: string; project_id?: string };
   const { shape } = input as z.ZodObject;
   const query = Object.entries(rest).map(([name, value]) => [
@@ -37,7 +37,7 @@ export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFact
   return {
     call_id: callId === undefined ? undefined : loggedCallId(callId),
     project_id,
-    query: Object.fromEntries(query) as RequestFacts['query'],
+    query: Object.fromEntries(query) as AccessLogFields['query'],
   };
 }
 

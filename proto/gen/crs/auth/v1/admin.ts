@@ -566,12 +566,12 @@ export interface GetSecretStatusResponse {
   secrets: SecretUse[];
 }
 
-/** A secret, and the number of values that are sealed under it. */
+/** A secret, and the number of values that are encrypted under it. */
 export interface SecretUse {
   secretId: string;
   /** Whether CRS_SECRET has it. */
   configured: boolean;
-  /** Whether new values are sealed under it. */
+  /** Whether new values are encrypted under it. */
   seals: boolean;
   values: number;
 }
@@ -580,9 +580,9 @@ export interface ResealValuesRequest {
 }
 
 export interface ResealValuesResponse {
-  /** The number of values that this call sealed anew. */
+  /** The number of values that this call encrypted again. */
   resealed: number;
-  /** Whether the call found none to seal anew. */
+  /** Whether the call found no value under another secret. */
   done: boolean;
 }
 
@@ -8266,7 +8266,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RetireSigningKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RetireSigningKeyResponse => RetireSigningKeyResponse.decode(value),
   },
-  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
   getSecretStatus: {
     path: "/crs.auth.v1.AuthAdminService/GetSecretStatus" as const,
     requestStream: false as const,
@@ -8279,8 +8279,8 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): GetSecretStatusResponse => GetSecretStatusResponse.decode(value),
   },
   /**
-   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
-   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   * Encrypts some of the values again that are not yet encrypted under the first secret of CRS_SECRET. Repeat the call until it is
+   * done. Failed precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
    */
   resealValues: {
     path: "/crs.auth.v1.AuthAdminService/ResealValues" as const,
@@ -8470,11 +8470,11 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
    * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
    */
   retireSigningKey: handleUnaryCall<RetireSigningKeyRequest, RetireSigningKeyResponse>;
-  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
   getSecretStatus: handleUnaryCall<GetSecretStatusRequest, GetSecretStatusResponse>;
   /**
-   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
-   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   * Encrypts some of the values again that are not yet encrypted under the first secret of CRS_SECRET. Repeat the call until it is
+   * done. Failed precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
    */
   resealValues: handleUnaryCall<ResealValuesRequest, ResealValuesResponse>;
   /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
@@ -8896,7 +8896,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
   getSecretStatus(
     request: GetSecretStatusRequest,
     callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
@@ -8913,8 +8913,8 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
-   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   * Encrypts some of the values again that are not yet encrypted under the first secret of CRS_SECRET. Repeat the call until it is
+   * done. Failed precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
    */
   resealValues(
     request: ResealValuesRequest,

@@ -9,8 +9,8 @@ import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { errorPage } from './pages/messages.ts';
 
 /** An error that is shown as a page. `message` is the text of the page. */
-export class Problem extends Error {
-  override readonly name = 'Problem';
+export class PageError extends Error {
+  override readonly name = 'PageError';
   readonly status: number;
   readonly title: string;
 
@@ -23,8 +23,8 @@ export class Problem extends Error {
 
 const INTERNAL_TITLE = 'Something went wrong on our side';
 
-export function expired(cause?: unknown): Problem {
-  return new Problem(
+export function expired(cause?: unknown): PageError {
+  return new PageError(
     400,
     'This sign-in has ended',
     'It took too long, was already finished, or another one began in this browser. Go back to your assistant and connect again.',
@@ -61,10 +61,10 @@ function pageFor({ status, res }: KoaContextWithOIDC, title: string, message: st
 }
 
 /** The last handler of the app. Renders errors that our own routes throw. */
-export function answerProblems(log: Logger) {
+export function answerPageErrors(log: Logger) {
   return (thrown: unknown, _request: Request, response: Response, _next: NextFunction): void => {
     const { id } = stateOf(response);
-    const { status, title, message, cause } = toProblem(thrown);
+    const { status, title, message, cause } = toPageError(thrown);
     if (status >= 500) log.error({ err: cause, trace_id: id }, 'request not served');
     if (response.headersSent) {
       response.destroy();
@@ -80,14 +80,14 @@ export function isTransient(thrown: unknown): boolean {
   return ['unavailable', 'deadline_exceeded', 'resource_exhausted'].includes(toServiceError(thrown).kind);
 }
 
-function toProblem(thrown: unknown): Problem {
-  if (thrown instanceof Problem) return thrown;
+function toPageError(thrown: unknown): PageError {
+  if (thrown instanceof PageError) return thrown;
   if (thrown instanceof errors.SessionNotFound) return expired(thrown);
   if (isBusy(thrown)) {
     const message = 'Too many people of your organization sign in right now. Go back, and try again in a few seconds.';
-    return new Problem(503, 'Sign-in is busy', message, thrown);
+    return new PageError(503, 'Sign-in is busy', message, thrown);
   }
   if (thrown instanceof Error && 'status' in thrown && typeof thrown.status === 'number' && thrown.status < 500)
-    return new Problem(thrown.status, 'This request can’t be read', 'Go back, reload the page and try again.', thrown);
-  return new Problem(isTransient(thrown) ? 503 : 500, INTERNAL_TITLE, 'Try again in a moment.', thrown);
+    return new PageError(thrown.status, 'This request can’t be read', 'Go back, reload the page and try again.', thrown);
+  return new PageError(isTransient(thrown) ? 503 : 500, INTERNAL_TITLE, 'Try again in a moment.', thrown);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '@crs/testing/exchange';
+import type { Answer } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 export interface Prepared {
@@ -7,37 +7,37 @@ export interface Prepared {
   body?: string;
 }
 
-/** The judgement of one answer. */
+/** The verdict on one response. */
 export interface Verdict {
-  /** HTTP status; 0 without an answer. A tool result that is an error counts as the 503 or 504 that it stands for. */
+  /** The HTTP status; 0 without a response. For a tool's error result, the 503 or 504 that REST would have sent. */
   status: number;
-  /** Reason why no client may ever get this answer, whatever is down. */
+  /** Why no client may ever get this response, whatever is down. */
   wrong: string | undefined;
   served: boolean;
 }
 
-/** A request that clients repeat, and the judge of its answers. */
-export interface Question {
+/** A request that clients repeat, and the check of its responses. */
+export interface RepeatedRequest {
   name: string;
   gateway: 'api' | 'tools';
   method: string;
   path: string;
-  /** Milliseconds within which an answer must be there. */
+  /** Milliseconds within which a response must be complete. */
   deadlineMs: number;
   prepare(): Prepared;
   judge(answer: Answer, prepared: Prepared): Verdict;
 }
 
-/** The credentials of the clients, which may be replaced while they ask, and the records that they ask for. */
-export interface Asker {
+/** The credentials of the clients, which may be replaced under load, and the records that they request. */
+export interface RequestData {
   key: string;
   token: string;
   callId: string;
   projectId: string;
   leadEmail: string;
-  /** The value of `Host` at the tools; by default the address of the replica. */
+  /** The `Host` header of requests to the tools; by default the address of the replica. */
   toolsHost?: string;
-  /** Called for each acknowledged creation, with the project's id and the body of the answer. */
+  /** Called for each acknowledged creation with the project's id and the response body. */
   onCreated: (id: string, body: string) => void;
 }
 
@@ -45,36 +45,36 @@ const META = 'io.modelcontextprotocol';
 const MODERN = '2026-07-28';
 
 /** The mixed load: reads and creations over REST, tools in both generations of the protocol, sign-in metadata. */
-export function questionsOf(asker: Asker): Question[] {
-  const rest = (name: string, path: string): Question =>
+export function requestsOf(requestData: RequestData): RepeatedRequest[] {
+  const rest = (name: string, path: string): RepeatedRequest =>
     read({ name, gateway: 'api', method: 'GET', path, deadlineMs: 5_000 }, () => ({
-      headers: { authorization: `Bearer ${asker.key}` },
+      headers: { authorization: `Bearer ${requestData.key}` },
     }));
   return [
     rest('list', '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z'),
-    rest('call', `/v1/calls/${asker.callId}`),
-    tool('list_projects', {}, asker, 'legacy'),
-    tool('list_calls', { scope: 'all', limit: 100 }, asker, 'modern'),
-    rest('project', `/v1/projects/${asker.projectId}`),
-    creation(asker),
-    tool('get_call', { call_id: asker.callId }, asker, 'legacy'),
+    rest('call', `/v1/calls/${requestData.callId}`),
+    tool('list_projects', {}, requestData, 'legacy'),
+    tool('list_calls', { scope: 'all', limit: 100 }, requestData, 'modern'),
+    rest('project', `/v1/projects/${requestData.projectId}`),
+    creation(requestData),
+    tool('get_call', { call_id: requestData.callId }, requestData, 'legacy'),
     rest('offices', '/v1/billing-offices'),
-    tool('list_entities', { project_id: asker.projectId }, asker, 'modern'),
+    tool('list_entities', { project_id: requestData.projectId }, requestData, 'modern'),
     rest('list', '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z&page=2'),
-    tool('get_call', { call_id: asker.callId, include_transcript: true }, asker, 'modern'),
+    tool('get_call', { call_id: requestData.callId, include_transcript: true }, requestData, 'modern'),
     read(
       { name: 'discovery', gateway: 'tools', method: 'GET', path: '/.well-known/oauth-authorization-server', deadlineMs: 15_000 },
-      () => ({ headers: hostOf(asker) }),
+      () => ({ headers: hostOf(requestData) }),
     ),
   ];
 }
 
-const hostOf = ({ toolsHost }: Asker): Record<string, string> => (toolsHost === undefined ? {} : { host: toolsHost });
+const hostOf = ({ toolsHost }: RequestData): Record<string, string> => (toolsHost === undefined ? {} : { host: toolsHost });
 
-type Fixed = Pick<Question, 'name' | 'gateway' | 'method' | 'path' | 'deadlineMs'>;
+type Fixed = Pick<RepeatedRequest, 'name' | 'gateway' | 'method' | 'path' | 'deadlineMs'>;
 
-/** A question whose answer never changes. The first 200, which comes before any fault, is the right answer. */
-function read(fixed: Fixed, prepare: () => Prepared): Question {
+/** A request whose response never changes. The first 200 precedes any fault, so its body is the expected one. */
+function read(fixed: Fixed, prepare: () => Prepared): RepeatedRequest {
   let right: string | undefined;
   return {
     ...fixed,
@@ -82,13 +82,13 @@ function read(fixed: Fixed, prepare: () => Prepared): Question {
     judge: (answer) => {
       if (answer.status !== 200) return judgeRefusal(answer);
       right ??= answer.body;
-      const wrong = answer.body === right ? undefined : `not the right answer: ${answer.body.slice(0, 300)}`;
+      const wrong = answer.body === right ? undefined : `not the expected body: ${answer.body.slice(0, 300)}`;
       return { status: 200, served: wrong === undefined, wrong };
     },
   };
 }
 
-function tool(name: string, args: object, asker: Asker, generation: 'legacy' | 'modern'): Question {
+function tool(name: string, args: object, requestData: RequestData, generation: 'legacy' | 'modern'): RepeatedRequest {
   const isModern = generation === 'modern';
   const _meta = {
     [`${META}/protocolVersion`]: MODERN,
@@ -100,24 +100,24 @@ function tool(name: string, args: object, asker: Asker, generation: 'legacy' | '
   const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name };
   const headers = () => ({
     ...MCP_HEADERS,
-    ...hostOf(asker),
-    authorization: `Bearer ${asker.token}`,
+    ...hostOf(requestData),
+    authorization: `Bearer ${requestData.token}`,
     ...(isModern && modernHeaders),
   });
-  const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({
+  const request = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({
     headers: headers(),
     body,
   }));
   return {
-    ...question,
+    ...request,
     judge: (answer, prepared) => {
       const refused = answer.status === 200 ? toolError(answer) : undefined;
-      return refused ?? question.judge(answer, prepared);
+      return refused ?? request.judge(answer, prepared);
     },
   };
 }
 
-/** Translates a tool result that is an error into the status that it stands for. Undefined: the result is no error. */
+/** Translates a tool's error result into the status that REST would have sent. @returns undefined for a result without an error */
 function toolError({ headers, body }: Answer): Verdict | undefined {
   const { result, error } = JSON.parse(body) as {
     result?: { isError?: boolean; content: { text: string }[] };
@@ -132,8 +132,8 @@ function toolError({ headers, body }: Answer): Verdict | undefined {
 }
 
 /** Creates projects, each under an idempotency key of its own. */
-function creation(asker: Asker): Question {
-  const { leadEmail, onCreated } = asker;
+function creation(requestData: RequestData): RepeatedRequest {
+  const { leadEmail, onCreated } = requestData;
   return {
     name: 'create',
     gateway: 'api',
@@ -143,7 +143,11 @@ function creation(asker: Asker): Question {
     prepare: () => {
       const idempotencyKey = randomUUID();
       return {
-        headers: { authorization: `Bearer ${asker.key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        headers: {
+          authorization: `Bearer ${requestData.key}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
         body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
       };
     },

@@ -14,7 +14,7 @@ const NAME = /^[a-z][a-z_.-]{0,59}$/;
 const RECORDS = { action: 'audit.record', roles: OPERATOR_ROLES, token: 'one', bound: true } as const;
 
 /** For services: authenticates the operators that call their admin listeners, and records what those do. */
-export function admission({ db, verify, operators }: Context) {
+export function operatorCalls({ db, verify, operators }: Context) {
   return {
     checkOperator: rpc({ anyone: true }, async (_request, call) => {
       const identity = call.token === undefined ? undefined : await verify(call.token);

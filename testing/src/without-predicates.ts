@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { interceptStatements } from './intercept-statements.ts';
 
 /** The statements of a service without their predicates on the organization, so that row-level security alone keeps tenants apart. */
-export interface Unwalled {
+export interface StrippedStatements {
   /** The statements on tables of the schema that were sent, and whether a predicate was taken out of them. */
   sent: Map<string, boolean>;
   stop(): void;
 }
 
 /** Takes the predicates out of the statements of all services in this process, until `stop`. */
-export function withoutPredicates(schema: string): Unwalled {
+export function withoutPredicates(schema: string): StrippedStatements {
   const sent = new Map<string, boolean>();
   // The table of migrations is left out: it holds no rows of tenants.
   const table = new RegExp(`\\b${schema}\\.(?!migrations\\b)\\w`);

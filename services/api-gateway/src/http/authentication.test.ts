@@ -6,7 +6,7 @@ import type { Check, RateLimiter } from '@crs/kit/limits/limiter';
 import { ServiceError, unavailable } from '@crs/kit/errors';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { Credentials } from './admission.ts';
+import { Credentials } from './authentication.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -3,11 +3,11 @@ interface Known {
   text: string;
 }
 
-/** Calls are kept up to this many characters in all; those read longest ago go first. */
-const MOST_CHARACTERS = 32 * 1024 * 1024;
+/** The maximum length of all cached bodies together. The oldest ones are dropped first. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 
-/** The `ETag` and the body of each call that was read. */
-export class TagMemory {
+/** Caches the body of each call with its `ETag`. */
+export class BodyCache {
   readonly #known = new Map<string, Known>();
   #characters = 0;
 
@@ -17,17 +17,17 @@ export class TagMemory {
 
   keep(path: string, query: object, { tag, text }: { tag: string | null; text: string }): void {
     const key = keyOf(path, query);
-    this.#forget(key);
+    this.#drop(key);
     if (tag === null) return;
     this.#known.set(key, { tag, text });
     this.#characters += text.length;
     for (const oldest of this.#known.keys()) {
-      if (this.#characters <= MOST_CHARACTERS) return;
-      this.#forget(oldest);
+      if (this.#characters <= MAX_CHARACTERS) return;
+      this.#drop(oldest);
     }
   }
 
-  #forget(key: string): void {
+  #drop(key: string): void {
     this.#characters -= this.#known.get(key)?.text.length ?? 0;
     this.#known.delete(key);
   }

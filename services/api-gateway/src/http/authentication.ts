@@ -7,19 +7,19 @@ import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
 import type { LookUps } from '@crs/kit/http/look-ups';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
-import { credentialPrefix } from '@crs/kit/http/register';
+import { credentialPrefix } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { unauthorized } from './refusal.ts';
 
-export interface AdmissionOptions extends AddressCharging {
+export interface AuthenticationOptions extends AddressCharging {
   credentials: Credentials;
   queue: RequestQueue;
   refusals: RefusalCounts;
 }
 
 /** A request with a usable key. */
-interface Admitted {
+interface Authenticated {
   /** Auth's answer about the key. */
   credential: AuthenticateKeyResponse;
   /** Waits for the request's turn. */
@@ -30,7 +30,7 @@ interface Admitted {
  * Authenticates a request and charges it once, whatever its answer will be: to the organization of its key or, without a usable key, to
  * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere.
  */
-export function admission(options: AdmissionOptions) {
+export function authenticate(options: AuthenticationOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     const state = stateOf(response);
     const { authorization } = request.headers;
@@ -40,9 +40,9 @@ export function admission(options: AdmissionOptions) {
       const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
       const { callerTokens, organizationId, keyId, rateLimit } = credential;
       state.callerToken = callerTokens;
-      Object.assign(state.facts, { organization: organizationId, key_id: keyId });
+      Object.assign(state.logFields, { organization: organizationId, key_id: keyId });
       const enter = () => options.queue.enter(organizationId, response);
-      response.locals['admitted'] = { credential, enter } satisfies Admitted;
+      response.locals['authenticated'] = { credential, enter } satisfies Authenticated;
       check = { kind: 'organization', id: organizationId, rule: rateLimit! };
       whose = 'the organization';
     } catch (error) {
@@ -52,13 +52,13 @@ export function admission(options: AdmissionOptions) {
     response.set(limitHeaders(decision));
     const refusal = refusalOf(decision, whose);
     if (refusal) throw refusal;
-    if (!admittedOf(response)) state.facts.credential = credentialPrefix(authorization);
+    if (!authenticatedOf(response)) state.logFields.credential = credentialPrefix(authorization);
     next();
   };
 }
 
-export function admittedOf(response: Response): Admitted | undefined {
-  return response.locals['admitted'] as Admitted | undefined;
+export function authenticatedOf(response: Response): Authenticated | undefined {
+  return response.locals['authenticated'] as Authenticated | undefined;
 }
 
 /**
@@ -66,12 +66,12 @@ export function admittedOf(response: Response): Admitted | undefined {
  * @throws Refusal, or ServiceError where auth can't be asked
  */
 export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
-  const admitted = admittedOf(response);
-  if (!admitted) {
+  const authenticated = authenticatedOf(response);
+  if (!authenticated) {
     const error: unknown = response.locals['keyError'];
     throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
   }
-  if (request.method !== 'POST') await admitted.enter();
+  if (request.method !== 'POST') await authenticated.enter();
   next();
 }
 

@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** Sends a request by `node:http`, because `fetch` takes neither an agent nor a `Host`. The method is POST where there is a body, else GET. */
-export function exchange(url: string, options: RequestOptions, body?: string): Promise<Answer> {
+export function sendRequest(url: string, options: RequestOptions, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: body === undefined ? 'GET' : 'POST', ...options }, (response) => {
       text(response).then((read) => resolve({ status: response.statusCode!, headers: response.headers, body: read }), reject);

@@ -8,32 +8,31 @@ export interface ConsentOptions {
   yes?: true;
 }
 
-/** The person at a terminal, or a program. */
 interface Terminal {
   input: NodeJS.ReadableStream & { isTTY?: boolean };
   output: NodeJS.WritableStream & { isTTY?: boolean };
 }
 
-/** Adds the option that answers the question of a command beforehand. */
+/** Adds the option that skips the prompt. */
 export function withConsent(command: Command): Command {
   return command.addOption(new Option('--yes', 'do not ask; without a terminal, no question is asked'));
 }
 
 /**
- * Asks whether to do what can't be undone. Asks only a person at a terminal who did not say `--yes`: a program can't answer.
+ * Prompts for confirmation of what can't be undone. Prompts only at a terminal and without `--yes`, because a program can't answer.
  * @param deed what is about to happen, such as `This revokes the key k1`
- * @throws Failure unless the person answers with yes
+ * @throws Failure unless the answer is yes
  */
 export async function confirm(
   deed: string,
   { yes }: ConsentOptions,
-  // Standard output may go to a file, which is no place for a question.
+  // Not standard output, which may go to a file.
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
   if (yes || !isTerminal({ input, output })) return;
   const dialog = createInterface({ input, output, terminal: false });
   try {
-    // End of input counts as a refusal.
+    // The end of input counts as no.
     const answer = await Promise.race([dialog.question(`${deed}. This can't be undone. Continue? [y/N] `), closed(dialog)]);
     if (!/^\s*y(es)?\s*$/i.test(answer)) throw new Failure('canceled', 'Nothing was changed, because the answer was not yes.');
   } finally {
@@ -41,7 +40,7 @@ export async function confirm(
   }
 }
 
-/** Whether a person can be asked. */
+/** Whether a person can answer a prompt. */
 export function isTerminal({ input, output }: Terminal = { input: process.stdin, output: process.stderr }): boolean {
   return input.isTTY === true && output.isTTY === true;
 }
@@ -51,10 +50,10 @@ async function closed(dialog: NodeJS.EventEmitter): Promise<string> {
   return '';
 }
 
-/** Reads a secret from the first line of standard input, where no process list and no shell history shows it. @param option the option that asks for it */
+/** Reads a secret from the first line of standard input, so that no process list and no shell history shows it. @param option its option, for the error */
 export async function readSecret(what: string, option: string): Promise<string> {
   for await (const line of createInterface({ input: process.stdin })) {
-    // Otherwise the program would wait until the other end of a pipe is closed.
+    // Otherwise the program would wait for the end of a pipe.
     process.stdin.destroy();
     if (line !== '') return line;
     break;

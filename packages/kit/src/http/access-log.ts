@@ -1,14 +1,14 @@
-/** The register of requests: the facts that the log line of a request names, so that the log tells who asked for which records. */
+/** The fields of the access log, whose lines tell which caller read or changed which records. */
 import { ServiceError } from '../errors.ts';
 import { digestOf, isApiKey } from '../api-key.ts';
 import { CALL_ID } from '../text.ts';
 import type { Refusal } from './refusal.ts';
 
 /**
- * Facts about a request for its line in the log, under the names of the line: identifiers, instants, numbers and words of closed lists.
- * No fact may hold text that people write. `docs/log.md` describes each.
+ * The fields that a request adds to its line of the access log: identifiers, timestamps, numbers and words of closed lists, never text that people
+ * write. `docs/log.md` describes each.
  */
-export interface RequestFacts {
+export interface AccessLogFields {
   organization?: string;
   key_id?: string;
   grant_id?: string;
@@ -28,34 +28,32 @@ export interface RequestFacts {
   last_id?: string | undefined;
 }
 
-/** The id of a call that a client asks for, if it may be logged: it has the form of an id, and isn't a key that was put into its place. */
+/** Returns a requested call id if it may be logged: a well-formed id that isn't a misplaced API key. */
 export function loggedCallId(text: string): string | undefined {
   return CALL_ID.test(text) && !isApiKey(text) ? text : undefined;
 }
 
-/** A client id may be the address of a document that the client chose. */
+/** Bounds the logged length, because a client id may be a URL that the client chose. */
 const MAX_CLIENT_ID = 200;
 
-/** The id of an OAuth client, cut to a length that a log can take. */
 export function loggedClientId(clientId = ''): string | undefined {
   return clientId === '' ? undefined : clientId.slice(0, MAX_CLIENT_ID);
 }
 
-/** Why a request is refused, as facts: the code that the client reads, and the reason of the error behind it. */
-export function refusalFacts({ code, cause }: Refusal): Pick<RequestFacts, 'code' | 'reason'> {
+/** The code that the client gets, and the reason of the error behind it. */
+export function refusalFields({ code, cause }: Refusal): Pick<AccessLogFields, 'code' | 'reason'> {
   return { code, ...(cause instanceof ServiceError && { reason: cause.reason }) };
 }
 
-/** The page of a list that a request has read, as facts. */
-export function pageFacts(ids: string[]): Pick<RequestFacts, 'rows' | 'first_id' | 'last_id'> {
+export function pageFields(ids: string[]): Pick<AccessLogFields, 'rows' | 'first_id' | 'last_id'> {
   return { rows: ids.length, first_id: ids[0], last_id: ids.at(-1) };
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
 
 /**
- * The first 12 hexadecimal digits of the SHA-256 of a bearer credential, by which a leaked credential is found in the log.
- * @param authorization the header
+ * Returns the first 12 hexadecimal digits of the SHA-256 of a bearer credential, so that the use of a leaked credential can be found in the log.
+ * @param authorization the `Authorization` header
  */
 export function credentialPrefix(authorization = ''): string | undefined {
   const credential = BEARER.exec(authorization)?.[1];

@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
  * An envelope consists of header, nonce, tag and ciphertext. The header is `crs1`, the length of the secret's id in one byte, and the id. It is
  * authenticated as well.
  */
-export class Seal {
+export class Encrypter {
   /** By the secret's id. */
   readonly #keys: Map<string, Buffer>;
   /** The secret that encrypts: the first of the list. */
@@ -23,8 +23,8 @@ export class Seal {
     this.secretId = secrets[0].id;
   }
 
-  /** Encrypts. @param bound a context, such as a row's id, that must be the same in `open` */
-  seal(plain: Buffer, bound = ''): Buffer {
+  /** @param bound a context, such as a row's id, that must be the same in `decrypt` */
+  encrypt(plain: Buffer, bound = ''): Buffer {
     const id = Buffer.from(this.secretId);
     const head = Buffer.concat([MAGIC, Buffer.of(id.length), id]);
     const nonce = randomBytes(NONCE_BYTES);
@@ -34,26 +34,26 @@ export class Seal {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), body]);
   }
 
-  /** Decrypts. @throws Error for bytes that were changed, or encrypted under another secret, for another purpose, or in another context */
-  open(sealed: Buffer, bound = ''): Buffer {
-    const id = secretIdOf(sealed);
+  /** @throws Error for bytes that were changed, or encrypted under another secret, for another purpose, or in another context */
+  decrypt(encrypted: Buffer, bound = ''): Buffer {
+    const id = secretIdOf(encrypted);
     const key = this.#keys.get(id);
     if (!key) throw new Error(`CRS_SECRET has no secret with the id "${id}".`);
     const nonceAt = MAGIC.length + 1 + id.length;
     const tagAt = nonceAt + NONCE_BYTES;
     const bodyAt = tagAt + TAG_BYTES;
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceAt, tagAt), { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.concat([sealed.subarray(0, nonceAt), Buffer.from(bound)]));
-    decipher.setAuthTag(sealed.subarray(tagAt, bodyAt));
-    return Buffer.concat([decipher.update(sealed.subarray(bodyAt)), decipher.final()]);
+    const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(nonceAt, tagAt), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.concat([encrypted.subarray(0, nonceAt), Buffer.from(bound)]));
+    decipher.setAuthTag(encrypted.subarray(tagAt, bodyAt));
+    return Buffer.concat([decipher.update(encrypted.subarray(bodyAt)), decipher.final()]);
   }
 }
 
 /** The id of the secret that encrypted the bytes. @throws Error if they aren't an envelope */
-export function secretIdOf(sealed: Buffer): string {
-  if (!sealed.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('The bytes are not an envelope of a Seal.');
+export function secretIdOf(encrypted: Buffer): string {
+  if (!encrypted.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('The bytes are not an envelope of an Encrypter.');
   const begin = MAGIC.length + 1;
-  return sealed.toString('latin1', begin, begin + (sealed[MAGIC.length] ?? 0));
+  return encrypted.toString('latin1', begin, begin + (encrypted[MAGIC.length] ?? 0));
 }
 
 /** {@link secretIdOf} as an SQL expression over a column of envelopes. */

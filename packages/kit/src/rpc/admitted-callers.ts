@@ -15,27 +15,32 @@ interface Callers {
 }
 
 /** The callers that an RPC admits: one or more kinds of caller, or `anyone` if the request itself holds the credential. */
-export type Admission = { anyone: true } | (Callers & { [K in keyof Callers]-?: Required<Pick<Callers, K>> }[keyof Callers]);
+export type AdmittedCallers =
+  { anyone: true } | (Callers & { [K in keyof Callers]-?: Required<Pick<Callers, K>> }[keyof Callers]);
 
 /**
  * Returns the identity of an admitted caller; undefined for `anyone`. An operator's role is checked later, by `checkAccess`.
  * @throws ServiceError unauthenticated without a valid token, permission_denied for a caller that the RPC doesn't admit
  */
-export async function admit(admission: Admission, token: string | undefined, verify: Verifier): Promise<Identity | undefined> {
-  if ('anyone' in admission) return undefined;
+export async function admit(
+  callers: AdmittedCallers,
+  token: string | undefined,
+  verify: Verifier,
+): Promise<Identity | undefined> {
+  if ('anyone' in callers) return undefined;
   if (!token) throw new ServiceError('unauthenticated', 'The call carries no caller token.');
   const identity = await verify(token);
   switch (identity.kind) {
     case 'organization':
-      if (admission.organization) requireRight(admission.organization, identity);
+      if (callers.organization) requireRight(callers.organization, identity);
       else throw notFor('organizations');
       break;
     case 'user':
-      if (admission.user) requireScope(admission.user, identity);
+      if (callers.user) requireScope(callers.user, identity);
       else throw notFor('users');
       break;
     case 'operator':
-      if (!admission.operator) throw notFor('operators');
+      if (!callers.operator) throw notFor('operators');
   }
   return identity;
 }

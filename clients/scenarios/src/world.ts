@@ -15,7 +15,7 @@ export interface ClientWorld {
   /** Sends a GET request to the service, not through the proxy. @returns the body of a 200 */
   ask(path: string): Promise<string>;
   /** Prunes all deletions from the feed, as the service does after 30 days. */
-  forgetDeletions(): Promise<void>;
+  pruneDeletions(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,8 +71,8 @@ export async function startClientWorld(): Promise<ClientWorld> {
       if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
       return response.text();
     },
-    forgetDeletions: async () => {
-      await world.database.query('update calls.feeds set forgotten = position');
+    pruneDeletions: async () => {
+      await world.database.query('update calls.feeds set pruned = position');
       await world.database.query('delete from calls.changes where deleted');
     },
     close: async () => {

@@ -126,7 +126,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     const copy = inSqlite();
     await sync(copy);
     await system.load([deletion('call-7'), call('call-8', { rating: 2 })]);
-    await system.forgetDeletions();
+    await system.pruneDeletions();
     const { result } = await sync(copy, pagesOf(6));
     expect(result).toEqual({ changed: 22, deleted: 0, full_resyncs: 1 });
     await expectWhole(copy);

@@ -1,7 +1,6 @@
 import { Agent, createServer, request, type RequestListener } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { listen } from '../src/http/listener.ts';
 
@@ -32,11 +31,17 @@ async function open(address: string): Promise<Socket> {
 }
 
 it('finishes requests under way, and says that their connections end', async () => {
-  const { address, stop } = await start((_request, response) => void setTimeout(() => response.end('done'), 300));
+  const released = Promise.withResolvers<void>();
+  let begun = 0;
+  const { address, stop } = await start((_request, response) => {
+    if (++begun === 1) response.end('done');
+    else void released.promise.then(() => response.end('done'));
+  });
   expect(await ask(address)).toBe('keep-alive');
   const underWay = ask(address);
-  await sleep(100);
+  await expect.poll(() => begun).toBe(2);
   const stopped = stop();
+  released.resolve();
   expect(await underWay).toBe('close');
   await stopped;
   await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -54,14 +59,16 @@ it('keeps serving for a while, on connections that end with each answer', async 
 });
 
 it('keeps an idle connection for longer, because its client may use it at any moment', async () => {
-  const { address, stop } = await start((_request, response) => void response.end('done'), 200);
+  const lameDuckMs = 150;
+  const { address, stop } = await start((_request, response) => void response.end('done'), lameDuckMs);
   expect(await ask(address)).toBe('keep-alive');
+  const began = performance.now();
   const stopped = stop();
-  await sleep(500);
+  await expect.poll(() => performance.now() - began, { interval: 10 }).toBeGreaterThan(lameDuckMs);
   expect(await ask(address)).toBe('close');
-  const before = performance.now();
   await stopped;
-  expect(performance.now() - before).toBeLessThan(250);
+  // Idle connections are kept for three more times as long, and this one is gone.
+  expect(performance.now() - began).toBeLessThan(4 * lameDuckMs);
 });
 
 it('does not wait for idle connections, used or unused', async () => {

@@ -24,22 +24,32 @@ async function startServer(peers: Peers | undefined, lines: string[] = []) {
   return `localhost:${server.address.split(':')[1]}`;
 }
 
+/** The outcome of each call that a client with this certificate makes at once. */
 async function call(address: string, certificate: Certificate, times = 1): Promise<string[]> {
   const send = callerOf(address, { tls: await tlsOf(certificate) });
-  const answers: string[] = [];
-  for (let i = 0; i < times; i++) {
-    answers.push(
-      await send().then(
-        ({ overallCode }) => overallCode,
-        ({ kind, reason }) => `${kind} ${reason}`,
-      ),
+  const outcome = async () =>
+    send().then(
+      ({ overallCode }) => overallCode,
+      ({ kind, reason }) => `${kind} ${reason}`,
     );
-  }
-  return answers;
+  return Promise.all(Array.from({ length: times }, outcome));
 }
 
 /** A client takes the refusal for a replica of another version, asks two more, and then gives up for now. */
 const REFUSED = 'unavailable NOT_OFFERED';
+
+const REFUSED_CLIENTS = {
+  'another service': authority.issue(named('calls')),
+  'another name of an allowed one': authority.issue('crs-api-gateway'),
+  'a name without release and namespace': authority.issue('api-gateway'),
+  'another release in the same namespace': authority.issue('api-gateway.staging.research.call-research', 'localhost'),
+  'the same release name in another namespace': authority.issue('api-gateway.crs.other.call-research', 'localhost'),
+  'a name that begins like an allowed one': authority.issue(`${named('api-gateway')}.evil.example`),
+  'a name that ends like an allowed one': authority.issue(`evil.${named('api-gateway')}`),
+  'every name': authority.issue('*', `*.${DOMAIN}`),
+  'an allowed common name, and other DNS names': authority.issueTo(named('api-gateway'), named('calls')),
+  'a client of its own that is not named': authority.issue('envoy'),
+};
 
 describe('a listener whose clients have names', () => {
   it.each([
@@ -51,24 +61,16 @@ describe('a listener whose clients have names', () => {
     expect(await call(await startServer(new Peers(DOMAIN)), certificate)).toEqual(['OK']);
   });
 
-  it.each([
-    ['another service', [named('calls')]],
-    ['another name of an allowed one', ['crs-api-gateway']],
-    ['a name without release and namespace', ['api-gateway']],
-    ['api-gateway of another release in the same namespace', ['api-gateway.staging.research.call-research', 'localhost']],
-    ['api-gateway of the same release name in another namespace', ['api-gateway.crs.other.call-research', 'localhost']],
-    ['a name that begins like an allowed one', [`${named('api-gateway')}.evil.example`]],
-    ['a name that ends like an allowed one', [`evil.${named('api-gateway')}`]],
-    ['every name', ['*', `*.${DOMAIN}`]],
-    ['an allowed name as common name, and others as DNS names', ['10.0.0.1', named('calls')]],
-    ['a client of its own that is not named', ['envoy']],
-  ])('refuses %s, at each call', async (_, names) => {
-    const lines: string[] = [];
-    const certificate =
-      names[0] === '10.0.0.1' ? authority.issueTo(named('api-gateway'), named('calls')) : authority.issue(...names);
-    expect(await call(await startServer(new Peers(DOMAIN), lines), certificate, 3)).toEqual([REFUSED, REFUSED, REFUSED]);
-    const warned = lines.map((line) => JSON.parse(line) as { msg: string; rpc: string; peer: string[] });
-    expect(warned.filter(({ msg }) => msg.includes('not for it'))).toHaveLength(9);
+  it('refuses all other clients, at each call', async () => {
+    const results = Object.entries(REFUSED_CLIENTS).map(async ([what, certificate]) => {
+      const lines: string[] = [];
+      const outcomes = await call(await startServer(new Peers(DOMAIN), lines), certificate, 3);
+      const warned = lines.map((line) => JSON.parse(line) as { msg: string }).filter(({ msg }) => msg.includes('not for it'));
+      return [what, outcomes, warned.length];
+    });
+    expect(await Promise.all(results)).toEqual(
+      Object.keys(REFUSED_CLIENTS).map((what) => [what, [REFUSED, REFUSED, REFUSED], 9]),
+    );
   });
 
   it('admits a further client whose name is configured', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { metrics } from '@opentelemetry/api';
 import {
   AggregationTemporality,
@@ -219,7 +218,7 @@ describe('without a usable answer', () => {
   });
 
   it('a service that is silent is not waited for longer than the timeout', async () => {
-    const service = await startRecorder(() => sleep(3_000).then(() => ({ overallCode: 'OK', statuses: [] })));
+    const service = await startRecorder(() => new Promise<never>(() => {}));
     const limiter = limiterOf(service.address, { timeoutMs: 100 });
     const started = performance.now();
     expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });

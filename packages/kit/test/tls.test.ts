@@ -8,7 +8,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, type Authority, type Certificate } from '../../../testing/src/certificate.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Tls } from '../src/process/tls.ts';
@@ -20,9 +20,9 @@ const other = createAuthority('ours');
 
 const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(directoryOf(certificate, ...trusted));
 
-/** Starts a service with one RPC, which answers once `released` resolves. */
-async function startServer(tls: Tls | undefined, released?: Promise<void>): Promise<number> {
-  const server = await startService(() => Promise.resolve(released).then(() => OK), { tls });
+/** Starts a service with one RPC. */
+async function startServer(tls: Tls | undefined, handle = async () => OK): Promise<number> {
+  const server = await startService(handle, { tls });
   return Number(server.address.split(':')[1]);
 }
 
@@ -81,14 +81,18 @@ describe('gRPC with certificates', () => {
 
 describe('new certificates', () => {
   it('are taken up by both sides, and calls under way go on', async () => {
-    const release = Promise.withResolvers<void>();
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const serverDirectory = directoryOf(ours.issue('localhost'), ours);
     const clientDirectory = directoryOf(ours.issue('api-gateway'), ours);
     const [serverTls, clientTls] = [await open(serverDirectory), await open(clientDirectory)];
-    const port = await startServer(serverTls, release.promise);
+    const port = await startServer(serverTls, async () => {
+      begun.resolve();
+      await released.promise;
+      return OK;
+    });
     const call = clientOf(port, clientTls);
     const underWay = call();
-    await sleep(200);
+    await begun.promise;
 
     const [newServer, newClient] = [other.issue('localhost'), other.issue('api-gateway')];
     write(serverDirectory, newServer, other);
@@ -97,21 +101,22 @@ describe('new certificates', () => {
     expect(await shown(port, other, newClient)).toBe(new X509Certificate(newServer.cert).fingerprint256);
     await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
 
-    release.resolve();
+    released.resolve();
     expect(await underWay).toEqual(OK);
     expect(await call()).toEqual(OK);
     // Another listener, so that the client has to connect anew.
     expect(await clientOf(await startServer(serverTls), clientTls)()).toEqual(OK);
   });
 
-  it('are found without a signal', { timeout: 20_000 }, async () => {
+  it('are found without a signal', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
     const directory = directoryOf(ours.issue('localhost'), ours);
     const port = await startServer(await open(directory));
     const renewed = ours.issue('localhost');
     write(directory, renewed, ours);
-    await expect
-      .poll(() => shown(port, ours, ours.issue('any')), { timeout: 10_000, interval: 500 })
-      .toBe(new X509Certificate(renewed.cert).fingerprint256);
+    vi.advanceTimersByTime(5_000);
+    await expect.poll(() => shown(port, ours, ours.issue('any'))).toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
   it('are taken up where Kubernetes swaps a whole Secret by a link', async () => {

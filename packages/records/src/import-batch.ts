@@ -29,7 +29,7 @@ export type RecordImport = (
 
 /** Many more than {@link MAX_LINES} lines with three fields each have. */
 const MAX_FIELDS = 200_000;
-/** Stands for a message that isn't decoded. {@link checkSize} refuses it. */
+/** Returned instead of decoding a message that is too large; {@link checkSize} refuses it. */
 const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
 const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE) };
 
@@ -49,7 +49,7 @@ export const ImportService = {
 
 /**
  * The handlers of imports, for operators. They count imported lines by their outcome. A check parses the lines, and stores nothing.
- * @param findProblems refuses lines of a check for other reasons
+ * @param findProblems returns further errors of the lines of a check
  */
 export function importRpcs<R extends { organization: string }>(
   service: string,

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { errorHandler, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import type { Logger } from '@crs/kit/process/log';
 import type { Docs } from './docs/page.ts';
@@ -30,7 +30,7 @@ export function createApp(
   app.use(() => {
     throw routeNotFound();
   });
-  app.use(answerErrors(options.log));
+  app.use(errorHandler(options.log));
   return listener;
 }
 

@@ -1,8 +1,19 @@
+import { randomInt } from 'node:crypto';
+import { parseNetworks } from '@crs/kit/http/address';
 import { createLogger } from '@crs/kit/process/log';
 import { restClient, type Rest } from '@crs/testing/rest';
 import type { World } from '@crs/testing/world';
 import type { ApiGatewayConfig } from '../src/config.ts';
 import { createApiGateway } from '../src/service.ts';
+
+/** As trusted proxies: a test states the client's address in `X-Forwarded-For`. */
+export const LOOPBACK = parseNetworks('127.0.0.1')!;
+
+/** A client's address whose counters no other test has charged. */
+export const newAddress = () => `198.${18 + randomInt(2)}.${randomInt(256)}.${randomInt(256)}`;
+
+/** The start of an IPv6 /48 whose counters no other test has charged. */
+export const newNetwork = () => `2001:db8:${randomInt(65_536).toString(16)}`;
 
 export interface Gateway {
   /** `host:port` */

@@ -1,30 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { comparable, getExactly } from './_answers.ts';
 
 const LONGEST = 'x'.repeat(128);
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
-let world: OwnWorld;
+let world: World;
 let acme: string;
 let globex: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   const call = (organization: string, id: string) => ({ type: 'call', organization, id, summary: `of ${organization}` });
   await world.load([
-    ...['acme', 'globex'].map((id) => ({
+    ...[ACME, GLOBEX].map((id) => ({
       type: 'organization',
       id,
       name: id,
       rate_limit: { requests: 100_000, period_seconds: 60 },
     })),
-    ...['shared', 'call_1', 'a.b:c-d_e', '..', LONGEST].map((id) => call('acme', id)),
-    ...['shared', 'foreign'].map((id) => call('globex', id)),
+    ...['shared', 'call_1', 'a.b:c-d_e', '..', LONGEST].map((id) => call(ACME, id)),
+    ...['shared', 'foreign'].map((id) => call(GLOBEX, id)),
   ]);
-  acme = await world.createKey('acme');
-  globex = await world.createKey('globex');
+  acme = await world.createKey(ACME);
+  globex = await world.createKey(GLOBEX);
 });
-afterAll(() => world?.close());
 
 const get = (path: string, key = acme) => getExactly(world.stack.addresses.api, `/v1/calls/${path}`, key);
 
@@ -36,9 +36,9 @@ describe('a call id', () => {
     },
   );
 
-  it('shared by two organizations shows each its own call', async () => {
-    expect((await get('shared')).json.summary).toBe('of acme');
-    expect((await get('shared', globex)).json.summary).toBe('of globex');
+  it('of two organizations shows each its own call', async () => {
+    expect((await get('shared')).json.summary).toBe(`of ${ACME}`);
+    expect((await get('shared', globex)).json.summary).toBe(`of ${GLOBEX}`);
   });
 
   it.each([

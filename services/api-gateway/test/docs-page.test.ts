@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, TOOLS_URL, type World } from '@crs/testing/world';
 
-let world: OwnWorld;
+let world: World;
 let origin: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   origin = `http://${world.stack.addresses.api}`;
 });
-afterAll(() => world?.close());
 
 const page = () => world.rest('/docs');
 const assetsOf = (html: string) => [...new Set(html.match(/\/docs\/assets\/[\w./-]+/g))];

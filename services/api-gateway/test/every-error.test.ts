@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RestRequest } from '@crs/testing/rest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 /** The rows of "Every error" in the guide. */
@@ -16,29 +16,30 @@ const ID = '00000000-0000-4000-8000-00000000000a';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROJECT = { name: 'Boxes', lead_email: 'ann@acme.example' };
 
-let world: OwnWorld;
+const ORGANIZATIONS = { acme: tenant('acme'), globex: tenant('globex'), small: tenant('small'), closed: tenant('closed') };
+
+let world: World;
 let rows: Row[];
 const keys: Record<string, string> = {};
-const gateways: Record<string, Gateway> = {};
+/** A gateway that can't reach the calls service. */
+let withoutCalls: Gateway;
 
 beforeAll(async () => {
   rows = rowsOf(await readFile(new URL('../src/docs/reference.md', import.meta.url), 'utf8'));
-  world = await startWorld();
-  for (const id of ['acme', 'small', 'closed']) {
-    const rate_limit = { requests: id === 'small' ? 1 : 100_000, period_seconds: 60 };
-    await world.load([{ type: 'organization', id, name: id, write_surface: id !== 'closed', rate_limit }]);
-    keys[id] = await world.createKey(id);
+  world = await sharedWorld();
+  for (const [name, id] of Object.entries(ORGANIZATIONS)) {
+    const rate_limit = { requests: name === 'small' ? 1 : 100_000, period_seconds: 60 };
+    await world.load([
+      { type: 'organization', id, name, write_surface: name !== 'closed', rate_limit },
+      { type: 'user', organization: id, email: 'ann@acme.example', name: 'Ann' },
+    ]);
+    keys[name] = await world.createKey(id);
   }
-  await world.load([{ type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' }]);
-  keys['reading'] = await world.createKey('acme', { readOnly: true });
-  gateways['usual'] = await startGateway(world, {});
-  gateways['alone'] = await startGateway(world, { callsAddress: '127.0.0.1:1', readTimeoutMs: 1_000 });
-  await gateways['usual'].rest('/v1/calls', { key: keys['small'] });
+  keys['reading'] = await world.createKey(ORGANIZATIONS.acme, { readOnly: true });
+  withoutCalls = await startGateway(world, { callsAddress: '127.0.0.1:1', readTimeoutMs: 1_000 });
+  await world.rest('/v1/calls', { key: keys['small'] });
 });
-afterAll(async () => {
-  for (const gateway of Object.values(gateways)) await gateway.stop();
-  await world?.close();
-});
+afterAll(() => withoutCalls?.stop());
 
 function rowsOf(guide: string): Row[] {
   const table = guide.slice(guide.indexOf('## Every error'), guide.indexOf('## Plan a first copy'));
@@ -64,8 +65,8 @@ const post = (body: unknown, more: RestRequest = {}): RestRequest => {
   return { method: 'POST', key: keys['acme'], body: typeof body === 'string' ? body : JSON.stringify(body), ...more, headers };
 };
 
-/** Requests with their refusals, by what is wrong. Those without a row here need a fault of a service. */
-const REQUESTS: Record<string, [path: string, request: () => RestRequest, gateway?: string]> = {
+/** Requests that are refused, by what is wrong with them. */
+const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'a missing parameter': ['/v1/calls', () => ({ key: keys['acme'] })],
   'a bad parameter': [`/v1/calls?${RANGE}&page=0`, () => ({ key: keys['acme'] })],
   'a parameter given twice': [`/v1/calls?${RANGE}&page=1&page=1`, () => ({ key: keys['acme'] })],
@@ -90,7 +91,6 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest, gatewa
   'a body of text': ['/v1/projects', () => post(PROJECT, { headers: { 'content-type': 'text/plain' } })],
   'a compressed body': ['/v1/projects', () => post(PROJECT, { headers: { 'content-encoding': 'gzip' } })],
   'a limit that is used up': ['/v1/calls', () => ({ key: keys['small'] })],
-  'a service that is away': [`/v1/calls?${RANGE}`, () => ({ key: keys['acme'] }), 'alone'],
 };
 
 /** Shown by other tests: they need time, two requests at once, or a fault. */
@@ -111,14 +111,18 @@ function meet(answer: { status: number; json: { error: { code: string; message: 
 }
 
 describe('the guide lists', () => {
-  it.each(Object.entries(REQUESTS))('the refusal of %s', async (_, [path, request, gateway = 'usual']) => {
-    meet(await gateways[gateway]!.rest(path, request()));
+  it.each(Object.entries(REQUESTS))('the refusal of %s', async (_, [path, request]) => {
+    meet(await world.rest(path, request()));
+  });
+
+  it('the refusal while a service is unavailable', async () => {
+    meet(await withoutCalls.rest(`/v1/calls?${RANGE}`, { key: keys['acme'] }));
   });
 
   it('the refusal of a key that was used with another body', async () => {
     const headers = { 'idempotency-key': 'one' };
-    expect((await gateways['usual']!.rest('/v1/projects', post(PROJECT, { headers }))).status).toBe(201);
-    meet(await gateways['usual']!.rest('/v1/projects', post({ ...PROJECT, name: 'Other' }, { headers })));
+    expect((await world.rest('/v1/projects', post(PROJECT, { headers }))).status).toBe(201);
+    meet(await world.rest('/v1/projects', post({ ...PROJECT, name: 'Other' }, { headers })));
   });
 
   it('no error that is never met, each code, and each status of the OpenAPI document', async () => {

@@ -16,10 +16,12 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z' },
-  ]);
+  await world.load(
+    ['acme', 'globex'].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1', created_at: '2025-03-01T00:00:00Z' },
+    ]),
+  );
   key = await world.createKey('acme');
   database = await openSession(world.databaseUrl);
   wayToCalls = await startRelay(world.stack.addresses.calls);

@@ -1,26 +1,35 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let address: string;
 /** A header line with a good key. */
 let bearer: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'words' },
-  ]);
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      {
+        type: 'call',
+        organization,
+        id: 'call_1',
+        created_at: '2025-03-01T00:00:00Z',
+        segment: `of ${organization}`,
+      },
+    ]),
+  );
   address = world.stack.addresses.api;
-  bearer = `Authorization: Bearer ${await world.createKey('acme')}\r\n`;
+  bearer = `Authorization: Bearer ${await world.createKey(ACME)}\r\n`;
 });
-afterAll(() => world?.close());
 
 /** The gateway still serves after each test. */
 afterEach(async () => {
@@ -63,6 +72,7 @@ describe('odd but valid HTTP is answered as any other request', () => {
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     // The organization's limit shows that the key was read.
     expect(answers[0]!.headers.get('x-ratelimit-limit')).toBe('100000');
+    if (status === 200) expect(answers[0]!.json.segment).toBe(`of ${ACME}`);
   });
 
   it('requests sent in one piece are answered one by one, in order', async () => {

@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 
 const DAY = 86_400_000;
 const START = Date.parse('2025-03-01T00:00:00Z');
 
 /** Both organizations have calls with the same ids. */
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let acme: string;
 let globex: string;
 /** The calls of acme in the order of the list. */
@@ -28,21 +30,20 @@ const call = (organization: string, n: number, createdAt: Date) => ({
 const instantOf = (n: number) => new Date(START + Math.floor((n * n) / 97) * 3 * 3_600_000 + (n % 4 === 0 ? 0 : n * 1000));
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   const numbers = Array.from({ length: 300 }, (_, n) => n);
   await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'organization', id: 'globex', name: 'Globex', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    ...numbers.map((n) => call('acme', n, instantOf(n))),
-    ...numbers.slice(0, 50).map((n) => call('globex', n, instantOf(n))),
+    { type: 'organization', id: ACME, name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'organization', id: GLOBEX, name: 'Globex', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    ...numbers.map((n) => call(ACME, n, instantOf(n))),
+    ...numbers.slice(0, 50).map((n) => call(GLOBEX, n, instantOf(n))),
   ]);
-  acme = await world.createKey('acme');
-  globex = await world.createKey('globex');
+  acme = await world.createKey(ACME);
+  globex = await world.createKey(GLOBEX);
   expected = numbers
     .map((n) => ({ id: `call_${String(n).padStart(4, '0')}`, createdAt: instantOf(n).toISOString() }))
     .sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1));
 });
-afterAll(() => world?.close());
 
 const list = (query: Record<string, string | number>, key = acme) =>
   world.rest(`/v1/calls?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)])).toString()}`, { key });
@@ -70,7 +71,7 @@ describe('GET /v1/calls', () => {
       call_id: expected[0]!.id,
       created_at: expected[0]!.createdAt,
       call_type: 'interview',
-      segment: 'Segment of acme',
+      segment: `Segment of ${ACME}`,
     });
     expect(json.pagination).toEqual({ page: 1, per_page: 1, total_items: 300, total_pages: 300 });
   });
@@ -125,11 +126,11 @@ describe('GET /v1/calls', () => {
   it('never shows calls of another organization', async () => {
     const { json } = await list({ ...ALL, per_page: 200 }, globex);
     expect(json.pagination.total_items).toBe(50);
-    for (const item of json.data) expect(item.segment).toBe('Segment of globex');
+    for (const item of json.data) expect(item.segment).toBe(`Segment of ${GLOBEX}`);
   });
 
   it('lists only calls changed since a moment, with exact totals', async () => {
-    await world.load([{ ...call('acme', 7, instantOf(7)), summary: 'late' }]);
+    await world.load([{ ...call(ACME, 7, instantOf(7)), summary: 'late' }]);
     const detail = await world.rest('/v1/calls/call_0007', { key: acme });
     const since = detail.json.updated_at as string;
     const { json } = await list({ ...ALL, updated_since: since });

@@ -1,23 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { comparable, getExactly, sendBytes } from './_answers.ts';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HTML = { accept: 'text/html' };
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let key: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'Words: äöü' },
-  ]);
-  key = await world.createKey('acme');
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: `Words of ${organization}: äöü` },
+    ]),
+  );
+  key = await world.createKey(ACME);
 });
-afterAll(() => world?.close());
 
 describe('without a key', () => {
   const paths = [

@@ -2,7 +2,7 @@ import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHt
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
 
@@ -20,7 +20,9 @@ const OUTSIDE = {
   cookie: 'session=outside-cookie',
 };
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let key: string;
 let spy: Http2Server;
 let gateway: Gateway;
@@ -28,12 +30,14 @@ let gateway: Gateway;
 const inward: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1' },
-  ]);
-  key = await world.createKey('acme');
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1' },
+    ]),
+  );
+  key = await world.createKey(ACME);
   spy = createServer();
   spy.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     inward.push(headers);
@@ -45,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.stop();
   spy?.close();
-  await world?.close();
 });
 
 describe('a request id', () => {

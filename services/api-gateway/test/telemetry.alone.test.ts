@@ -67,21 +67,23 @@ beforeAll(async () => {
   });
   telemetry = startTelemetry('call-research', process.env);
   world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', anonymize_interviewees: true },
-    { type: 'user', organization: 'acme', email: CANARY.email, name: 'Ann', password: CANARY.password },
-    {
-      type: 'call',
-      organization: 'acme',
-      id: 'call_1',
-      conducted_by: CANARY.email,
-      created_at: '2025-02-01T00:00:00Z',
-      expert: { name: CANARY.name },
-      summary: CANARY.summary,
-      notes: [{ email: CANARY.email, text: CANARY.note }],
-      transcript: [{ speaker: CANARY.name, text: CANARY.transcript }],
-    },
-  ]);
+  await world.load(
+    ['acme', 'globex'].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, anonymize_interviewees: true },
+      { type: 'user', organization, email: CANARY.email, name: 'Ann', password: CANARY.password },
+      {
+        type: 'call',
+        organization,
+        id: 'call_1',
+        conducted_by: CANARY.email,
+        created_at: '2025-02-01T00:00:00Z',
+        expert: { name: CANARY.name },
+        summary: CANARY.summary,
+        notes: [{ email: CANARY.email, text: CANARY.note }],
+        transcript: [{ speaker: CANARY.name, text: CANARY.transcript }],
+      },
+    ]),
+  );
   await world.tryLoad([
     { type: 'call', organization: 'acme', id: 'call_2', rating: CANARY.badLine },
     { type: 'call', organization: 'acme', id: 'call_2', [CANARY.badLine]: 1 },

@@ -12,10 +12,11 @@ import { query, serviceUrl } from './_fixtures.ts';
 const NAMES = migrations.map(({ name }) => name);
 
 let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase(inject('postgresUrl'));
-});
 afterEach(() => database.drop());
+/** Creates an empty database, or copies the one with all migrations. */
+const open = async (template?: string) => {
+  database = await createDatabase(inject('postgresUrl'), template);
+};
 
 /** The setup has already made the role with this password. */
 const password = derivePassword(SECRET, 'auth');
@@ -57,6 +58,8 @@ const step = (name: string, work: (db: Knex) => Promise<unknown>): Migration => 
 });
 
 describe('the migrations of auth', () => {
+  beforeEach(() => open());
+
   it('run on an empty database, and do nothing the second time', async () => {
     expect(await up()).toEqual(NAMES);
     expect(await up()).toEqual([]);
@@ -72,13 +75,6 @@ describe('the migrations of auth', () => {
     expect(await shape()).toEqual(first);
   });
 
-  it('keep the objects of a later version when an earlier one is installed again', async () => {
-    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
-    await up([...migrations, later]);
-    expect(await up()).toEqual([]);
-    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
-  });
-
   it('run after a first one that was interrupted before its first step', async () => {
     await up([]);
     expect(await up()).toEqual(NAMES);
@@ -87,7 +83,7 @@ describe('the migrations of auth', () => {
   it('run once, even if many start at the same time', async () => {
     const ran = await Promise.all(Array.from({ length: 3 }, () => up()));
     expect(ran.flat()).toEqual(NAMES);
-    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.3)'));
+    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.1)'));
     const again = await Promise.all(Array.from({ length: 3 }, () => up([...migrations, slow])));
     expect(again.flat()).toEqual([slow.name]);
   });
@@ -101,24 +97,35 @@ describe('the migrations of auth', () => {
     }
   });
 
-  it('let the service connect as its role, and reset its password each time', async () => {
-    await up();
-    expect(await query(serviceUrl(database.url), 'select current_user as name')).toEqual([{ name: 'crs_auth' }]);
-  });
-
   it.each(NAMES)('%s has a name with a time and a description', (name) => {
     expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
     expect(NAMES).toEqual(NAMES.toSorted());
   });
 });
 
+describe('the migrations of auth, once they have run', () => {
+  beforeEach(() => open(inject('template')));
+
+  it('keep the objects of a later version when an earlier one is installed again', async () => {
+    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
+    await up([...migrations, later]);
+    expect(await up()).toEqual([]);
+    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
+  });
+
+  it('let the service connect as its role, and reset its password each time', async () => {
+    await up();
+    expect(await query(serviceUrl(database.url), 'select current_user as name')).toEqual([{ name: 'crs_auth' }]);
+  });
+});
+
 describe('an interrupted migration', () => {
+  beforeEach(() => open(inject('template')));
   const slow = step('29990101T000000-take-long', (db) => db.raw('create table auth.late (id int); select pg_sleep(60)'));
   const quick = step(slow.name, (db) => db.raw('create table auth.late (id int)'));
   const lateTable = () => query(database.url, `select to_regclass('auth.late') is not null as there`);
 
   it('that was killed leaves no partial change, and no lock that stops the next one', async () => {
-    await up();
     const killed = up([...migrations, slow]).catch((error: Error) => error);
     await expect
       .poll(() =>
@@ -148,6 +155,7 @@ describe('a migration role without superuser rights, as hosted databases have it
   const OWNER = 'test_owner';
   let ownerUrl: string;
   beforeEach(async () => {
+    await open();
     const url = new URL(database.url);
     url.username = OWNER;
     url.password = 'owner-password';

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR_ROLES, type OperatorRole } from '@crs/kit/rpc/operators';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
@@ -7,6 +6,7 @@ import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
+import { passTime } from '@crs/testing/pass-time';
 import { ADMIN, failureOf, organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 type Method = { requestDeserialize: (bytes: Buffer) => unknown };
@@ -135,7 +135,7 @@ describe('an operator who was revoked', () => {
     const token = await both(await create('leaver'));
     for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).not.toMatchObject(INVALID);
     await revoke('leaver');
-    await sleep(1_000);
+    passTime(1_001);
     for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
   });
 
@@ -152,7 +152,7 @@ it('an operator who has expired gets no token, and can use none', async () => {
   const token = await both(credential);
   await world.rows(`update auth.operators set expires_at = now() where name = 'temp'`);
   expect(await failureOf(issue(credential))).toMatchObject(INVALID);
-  await sleep(1_000);
+  passTime(1_001);
   for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
 });
 

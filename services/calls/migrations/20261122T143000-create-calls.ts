@@ -100,11 +100,11 @@ export const createCalls: Migration = {
         organization text collate "C" primary key,
         secret bytea not null,
         position bigint not null,
-        forgotten bigint not null default 0
+        pruned bigint not null default 0
       );
       comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, as before a restore, are refused';
       comment on column calls.feeds.position is 'the last assigned position';
-      comment on column calls.feeds.forgotten is 'the highest position of a pruned deletion';
+      comment on column calls.feeds.pruned is 'the highest position of a pruned deletion';
 
       create table calls.changes (
         organization text collate "C" not null,

@@ -140,7 +140,7 @@ it('a follower would miss changes if places were taken without a lock', { timeou
             name: 'loose_list',
             text: statement.text.replaceAll(
               'calls.feeds f',
-              `(select $1 as organization, ''::bytea as secret, 0::bigint as forgotten, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`,
+              `(select $1 as organization, ''::bytea as secret, 0::bigint as pruned, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`,
             ),
           }
         : statement,

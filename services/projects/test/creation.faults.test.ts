@@ -44,7 +44,7 @@ async function stored(name: string): Promise<Stored[]> {
   return world.database.query<Stored>(
     `select p.project_id as id,
         (select count(*)::int from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as creations,
-        (select answer from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as answer,
+        (select response from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as answer,
         (select count(*)::int from auth.projects a where (a.organization, a.project_id) = (p.organization, p.project_id)) as registered,
         array(select u.email || ' ' || r.role from auth.project_roles r join auth.users u using (organization, user_id)
           where (r.organization, r.project_id) = (p.organization, p.project_id) order by 1) as roles
@@ -134,14 +134,14 @@ describe('under random deaths', () => {
   it('each key has one project, and each project has its key, its answer and its entry at auth', async () => {
     const projects = await world.database.query(
       `select p.project_id from projects.projects p
-        left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.answer is not null
+        left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.response is not null
         left join auth.projects a on (a.organization, a.project_id) = (p.organization, p.project_id)
       where c.project_id is null or a.project_id is null`,
     );
     expect(projects).toEqual([]);
     const answers = await world.database.query(
       `select c.idempotency_key from projects.creations c left join projects.projects p
-        on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.answer is null) <> (p.project_id is null)`,
+        on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.response is null) <> (p.project_id is null)`,
     );
     expect(answers).toEqual([]);
     const [count] = await world.database.query(

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { errorHandler, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal, renderEnvelope } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
@@ -33,7 +33,7 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   app.use(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
-  app.use(answerErrors(options.log, render));
+  app.use(errorHandler(options.log, render));
   return listener;
 }
 

@@ -63,7 +63,7 @@ describe('a statement that Citus refuses is refused in each test, too', () => {
     'with g as (update auth.grants set revoked_at = coalesce(revoked_at, now()) where organization = $1 returning *) select * from g',
     'update auth.users set disabled_at = case when $2 then now() end where organization = $1',
     'update projects.creations set lease_id = gen_random_uuid() where organization = $1',
-    `update projects.creations set answer = answer || jsonb_build_object('lead', answer -> 'lead') where organization = $1`,
+    `update projects.creations set response = response || jsonb_build_object('lead', response -> 'lead') where organization = $1`,
     'update auth.grants set revoked_at = now() where organization = $1 returning expires_at > now() as live',
     `select set_config('app.organization_id', $1, true)`,
   ])('%s', (text) => {

@@ -23,19 +23,19 @@ export class Encrypter {
     this.secretId = secrets[0].id;
   }
 
-  /** @param bound a context, such as a row's id, that must be the same in `decrypt` */
-  encrypt(plain: Buffer, bound = ''): Buffer {
+  /** @param context authenticated as well: `decrypt` fails unless it gets the same text, such as the row's id */
+  encrypt(plain: Buffer, context = ''): Buffer {
     const id = Buffer.from(this.secretId);
     const head = Buffer.concat([MAGIC, Buffer.of(id.length), id]);
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.secretId)!, nonce);
-    cipher.setAAD(Buffer.concat([head, Buffer.from(bound)]));
+    cipher.setAAD(Buffer.concat([head, Buffer.from(context)]));
     const body = Buffer.concat([cipher.update(plain), cipher.final()]);
     return Buffer.concat([head, nonce, cipher.getAuthTag(), body]);
   }
 
   /** @throws Error for bytes that were changed, or encrypted under another secret, for another purpose, or in another context */
-  decrypt(encrypted: Buffer, bound = ''): Buffer {
+  decrypt(encrypted: Buffer, context = ''): Buffer {
     const id = secretIdOf(encrypted);
     const key = this.#keys.get(id);
     if (!key) throw new Error(`CRS_SECRET has no secret with the id "${id}".`);
@@ -43,7 +43,7 @@ export class Encrypter {
     const tagAt = nonceAt + NONCE_BYTES;
     const bodyAt = tagAt + TAG_BYTES;
     const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(nonceAt, tagAt), { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.concat([encrypted.subarray(0, nonceAt), Buffer.from(bound)]));
+    decipher.setAAD(Buffer.concat([encrypted.subarray(0, nonceAt), Buffer.from(context)]));
     decipher.setAuthTag(encrypted.subarray(tagAt, bodyAt));
     return Buffer.concat([decipher.update(encrypted.subarray(bodyAt)), decipher.final()]);
   }

@@ -1,12 +1,12 @@
-/** The fields of the access log, whose lines tell which caller read or changed which records. */
+/** The fields of the access log, which documents which caller read or changed which records. */
 import { ServiceError } from '../errors.ts';
 import { digestOf, isApiKey } from '../api-key.ts';
 import { CALL_ID } from '../text.ts';
 import type { Refusal } from './refusal.ts';
 
 /**
- * The fields that a request adds to its line of the access log: identifiers, timestamps, numbers and words of closed lists, never text that people
- * write. `docs/log.md` describes each.
+ * The fields that a request's handler adds to its access log line: identifiers, timestamps, numbers and words from closed lists, never text that people
+ * wrote. `docs/log.md` describes each.
  */
 export interface AccessLogFields {
   organization?: string;
@@ -40,7 +40,7 @@ export function loggedClientId(clientId = ''): string | undefined {
   return clientId === '' ? undefined : clientId.slice(0, MAX_CLIENT_ID);
 }
 
-/** The code that the client gets, and the reason of the error behind it. */
+/** Returns the error code that the client gets, and the reason of the underlying error. */
 export function refusalFields({ code, cause }: Refusal): Pick<AccessLogFields, 'code' | 'reason'> {
   return { code, ...(cause instanceof ServiceError && { reason: cause.reason }) };
 }

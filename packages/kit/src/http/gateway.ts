@@ -19,13 +19,13 @@ export const GATEWAY_SETTINGS = {
   callsAddress: ['CRS_CALLS_ADDRESS', hostPort],
   projectsAddress: ['CRS_PROJECTS_ADDRESS', hostPort],
   rateLimitAddress: ['CRS_RATE_LIMIT_ADDRESS', hostPort],
-  /** Proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
-  /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
+  /** Drain period: how long a stopping gateway still serves new requests. Each response then closes its connection (milliseconds). */
   drainMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
-  /** For requests without a usable credential, per client address. */
+  /** Rate limit per client address, for requests without a valid credential. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
-  /** How many requests are worked on at once. */
+  /** How many requests are processed concurrently. */
   concurrency: ['CRS_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(8)],
   /** How many responses of an organization may be open at once. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
@@ -35,24 +35,24 @@ export const GATEWAY_SETTINGS = {
 
 type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
 
-/** The resources that a gateway's frame opens for its app. */
+/** The resources that {@link createGateway} provides to a gateway's app. */
 export interface Gateway extends AddressCharging {
   log: Logger;
   queue: RequestQueue;
-  /** Of credentials that auth hasn't verified yet. */
+  /** Limits look-ups of credentials that auth hasn't verified yet. */
   lookUps: LookUps;
   /** Aggregates the log lines of refusals. */
   refusals: RefusalCounts;
-  /** Closes what the app opens. */
+  /** For resources that the app opens. */
   shutdown: Shutdown;
-  /** A client of a service, closed with the gateway. */
+  /** Creates a client of a service, which is closed with the gateway. */
   connect: <D>(definition: D, options: { name: string; address: string; timeoutMs: number }) => ServiceClient<D>;
 }
 
 /**
- * A gateway: its limits, request queue and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
- * known. A stop closes everything in reverse order.
+ * Creates a gateway with its limits, request queue and HTTP listener. Stopping it closes everything in reverse order.
  * @param timeoutMs the longest deadline of a request
+ * @param open creates the app's clients, and returns a function that creates the request listener once the gateway's address is known
  */
 export function createGateway(
   timeoutMs: number,
@@ -79,7 +79,7 @@ export function createGateway(
       shutdown.defer('request queue', () => queue.close());
       const lookUps = new LookUps(limiter, queue);
       const refusals = new RefusalCounts(log);
-      shutdown.defer('counts of refusals', () => refusals.flush());
+      shutdown.defer('refusal counts', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
         const made = client(definition, { ...options, retry: true, tls });
         shutdown.defer(`${options.name} client`, () => made.close());
@@ -91,7 +91,7 @@ export function createGateway(
       const finishMs = timeoutMs + 1_000;
       const { address, stop, longestStopMs } = await listen(server, { address: at, drainMs, finishMs });
       shutdown.defer('http listener', stop, longestStopMs);
-      // The server reads no request before this turn of the event loop ends.
+      // No request is missed: the server reads none before this turn of the event loop ends.
       server.on('request', createListener(address));
       return { http: address };
     },

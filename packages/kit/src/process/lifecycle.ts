@@ -69,8 +69,8 @@ const FORCE_AFTER_MS = 45_000;
  *
  * On SIGTERM, `/readyz` fails at once. A gateway keeps serving for its drain period (5 s), closes each connection after its next response, and then
  * finishes requests in flight (up to 11 s, for tools 16 s). Other services refuse new calls at once (GOAWAY) and finish calls in flight (up to 16 s).
- * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s, of which a preStop sleep takes 5 s, so
- * that the pod has left the endpoints before SIGTERM.
+ * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s. It includes a preStop
+ * sleep of 5 s, so that the pod has left the endpoints before SIGTERM.
  */
 export async function runUntilSignal(service: Service, log: Logger): Promise<void> {
   const stopped = Promise.withResolvers<void>();

@@ -140,7 +140,7 @@ function implement(
   const access = 'operator' in callers ? callers.operator : undefined;
   const intercept = access ? operatorInterceptor(access, options) : callerInterceptor(callers, options.verify);
   const spans = tracer(name);
-  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
+  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to handle a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
 
   const respond = async (

@@ -61,7 +61,7 @@ function pageFor({ status, res }: KoaContextWithOIDC, title: string, message: st
 }
 
 /** The last handler of the app. Renders errors that our own routes throw. */
-export function answerPageErrors(log: Logger) {
+export function pageErrorHandler(log: Logger) {
   return (thrown: unknown, _request: Request, response: Response, _next: NextFunction): void => {
     const { id } = stateOf(response);
     const { status, title, message, cause } = toPageError(thrown);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
-import { built, sql } from '@crs/kit/data/sql';
+import { toStatement, sql } from '@crs/kit/data/sql';
 import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
 
@@ -89,7 +89,7 @@ export function insertOrganization(organization: string, change: OrganizationCha
     .onConflict()
     .ignore()
     .returning('organization');
-  return built('insert_organization', insert, { organization: column.text });
+  return toStatement('insert_organization', insert, { organization: column.text });
 }
 
 /** @param before as {@link findOrganization} read and locked it */
@@ -105,7 +105,7 @@ export async function updateOrganization(query: Query, before: OrganizationRow, 
   const update = sql('auth.organizations')
     .where({ organization, erasing_at: null })
     .update({ ...columns, ...version });
-  await query(built('update_organization', update));
+  await query(toStatement('update_organization', update));
 }
 
 function changesView(before: OrganizationRow, { allowedFields, anonymizeInterviewees }: OrganizationChange): boolean {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
-import { FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
+import { PRUNED, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import { countDeleted } from '@crs/records/count-deleted';
 
@@ -45,8 +45,8 @@ export async function appendChanges(query: Query, organization: string, moved: r
       moved.map((call, i) => ({ ...call, position: String(first + i) })),
     ),
   );
-  const [done] = await query(forgetDeletions(organization, now));
-  countDeleted('deletions', done?.forgotten ?? 0);
+  const [done] = await query(pruneDeletions(organization, now));
+  countDeleted('deletions', done?.pruned ?? 0);
 }
 
 /**
@@ -58,18 +58,18 @@ function limitLockWait(): Statement {
 }
 
 /** Prunes the oldest deletions. A cursor before a pruned position is no longer valid. Returns no row if none is old enough. */
-export function forgetDeletions(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
+export function pruneDeletions(organization: string, now: Date): Statement<column.RowOf<typeof PRUNED>> {
   return {
     name: 'forget_deletions',
-    row: FORGOTTEN,
+    row: PRUNED,
     text: `with oldest as (
         select call_id, position, changed_at from calls.changes where organization = $1 and deleted order by position limit ${ROWS_AT_ONCE}
       ),
       old as (select call_id, position from oldest where changed_at < $2),
-      forgotten as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)
-      update calls.feeds set forgotten = greatest(forgotten, (select max(position) from old))
+      pruned as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)
+      update calls.feeds set pruned = greatest(pruned, (select max(position) from old))
       where organization = $1 and exists (select from old)
-      returning (select count(*)::integer from old) as forgotten`,
+      returning (select count(*)::integer from old) as pruned`,
     values: [organization, new Date(now.getTime() - KEEP_DELETIONS_MS)],
   };
 }

@@ -8,7 +8,7 @@ const ENTRY = {
   /** The feed's last position. */
   head: column.bigint,
   /** The highest position of a pruned deletion. */
-  forgotten: column.bigint,
+  pruned: column.bigint,
   /** Null, as the columns below are, in the one row of an empty page. */
   callId: column.text.orNull,
   position: column.bigint.orNull,
@@ -32,7 +32,7 @@ const PAGE = `
   ),
   page as (select * from (select * from live union all select * from gone) either order by position limit $4)`;
 const COLUMNS =
-  'f.secret, f.position as head, f.forgotten, m.call_id as "callId", m.position, m.changed_at as "changedAt", m.deleted';
+  'f.secret, f.position as head, f.pruned, m.call_id as "callId", m.position, m.changed_at as "changedAt", m.deleted';
 const FEED = 'from calls.feeds f';
 const OF_ORGANIZATION = 'where f.organization = $1 order by m.position';
 

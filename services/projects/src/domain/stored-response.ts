@@ -1,7 +1,7 @@
 import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 
 /** The response to a request that created a project, stored under its idempotency key and repeated to requests with the same key. */
-export interface StoredAnswer {
+export interface StoredResponse {
   projectId: string;
   name: string;
   summary: string | null;
@@ -15,22 +15,22 @@ export interface StoredAnswer {
 }
 
 export interface StoredPerson {
-  /** Internal: the erasure of a user finds stored answers by this id. */
+  /** Internal: the erasure of a user finds stored responses by this id. */
   userId: string;
   name: string | null;
   email: string;
 }
 
-export function toProject({ createdAt, lead, members, ...answer }: StoredAnswer): Project {
+export function toProject({ createdAt, lead, members, ...response }: StoredResponse): Project {
   return {
-    projectId: answer.projectId,
-    name: answer.name,
-    summary: answer.summary ?? undefined,
-    status: answer.status,
+    projectId: response.projectId,
+    name: response.name,
+    summary: response.summary ?? undefined,
+    status: response.status,
     createdAt: new Date(createdAt),
     lead: lead ? toPerson(lead) : undefined,
     members: members.map(toPerson),
-    billingOfficeName: answer.billingOfficeName ?? undefined,
+    billingOfficeName: response.billingOfficeName ?? undefined,
   };
 }
 

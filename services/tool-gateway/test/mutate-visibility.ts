@@ -58,9 +58,10 @@ function tenantClauses(file: string, startsAt = '', endsAt = '\uffff'): Mutation
 const MUTATIONS: Mutation[] = [
   replacing(CALLS, `rows.where('c.organization', organization);`, ''),
   ...tenantClauses(CALL),
-  ...tenantClauses(PROJECTS),
+  ...tenantClauses(PROJECTS, 'listProjects', 'export function listAllProjects'),
   ...tenantClauses(ENTITIES),
-  ...tenantClauses(ROLES, 'visibleProjects', 'export function visibilityVersion'),
+  // The user's own row tells the version of the set, which no tool shows.
+  ...tenantClauses(ROLES, 'visibleProjects', 'from auth.users u'),
 
   replacing(CALLS, `.where('c.conducted_by', userId)`, ''),
   replacing(CALLS, `(c.project_id is null or c.project_id <> all(?::uuid[]))`, '?::uuid[] is not null'),
@@ -71,7 +72,7 @@ const MUTATIONS: Mutation[] = [
   replacing(CALL, ' and n.user_id = $3', ''),
   replacing(PROJECTS, 'project_id = any($2::uuid[])', '$2::uuid[] is not null'),
   replacing(PROJECTS, '($3 or not is_archived)', '$3::bool is not null'),
-  replacing('services/projects/src/handlers/list-user-projects.ts', '!mine || why.created || why.lead', 'true || why'),
+  replacing('services/projects/src/handlers/list-user-projects.ts', '!mine || roles.created || roles.lead', 'true || roles'),
   replacing(ENTITIES, 'project_id = $2', '$2::uuid is not null'),
   replacing('services/entities/src/handlers/list-user-entities.ts', 'visible.has(query.projectId)', '(true || visible)'),
   replacing(ROLES, 'created_by = $2', '$2::uuid is not null'),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PROCESS_NAMES } from '@crs/testing/processes';
+import { randomFrom } from '@crs/testing/random';
 import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import type { RepeatedRequest } from './requests.ts';
-import { randomFrom } from './random.ts';
 import { breakPart, mendPart, startFaultySystem, victimOf, type FaultySystem } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;

@@ -74,11 +74,12 @@ const TENANTS = `
     oidc_client_id text,
     oidc_client_secret_encrypted bytea, -- null: a public client
     oidc_domains text[],
+    oidc_email_proof text check (oidc_email_proof in ('claim', 'xms_edov', 'issuer')),
     -- Of the settings that decide how calls look.
     settings_version integer not null default 1,
     settings_changed_at timestamptz(3) not null default now(),
     constraint oidc_provider_is_whole check (
-      num_nulls(oidc_issuer, oidc_client_id, oidc_domains) in (0, 3) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
+      num_nulls(oidc_issuer, oidc_client_id, oidc_domains, oidc_email_proof) in (0, 4) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
   );
 
   create table auth.users (

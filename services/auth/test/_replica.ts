@@ -21,6 +21,7 @@ export async function startReplica(
       maxConnections: 2,
       secrets: parseSecrets(SECRET),
       toolsUrl: TOOLS_URL,
+      accessTokenSeconds: 86_400,
       ...settings,
     },
     { log: createLogger('auth', { level: 'debug', destination: { write: (line) => void log.push(line) } }) },

@@ -47,7 +47,13 @@ const shownOf = async (organizationId: string) => {
 const domain = (name: string) => `${name}.${ACME}.example`;
 const [OF_ACME, OF_GLOBEX] = [domain('acme'), domain('globex')];
 const WHOLE = { issuer: 'https://idp.example', clientId: 'crs', clientSecret: 'hush-hush', domains: [OF_ACME] };
-const SHOWN = { issuer: 'https://idp.example', clientId: 'crs', hasClientSecret: true, domains: [OF_ACME] };
+const SHOWN = {
+  issuer: 'https://idp.example',
+  clientId: 'crs',
+  hasClientSecret: true,
+  domains: [OF_ACME],
+  emailProof: 'claim',
+};
 
 beforeEach(async () => {
   for (const each of TENANTS) await set({ issuer: '' }, each);

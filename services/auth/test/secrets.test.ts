@@ -30,6 +30,7 @@ function begin(secrets: string) {
   const destination = { write: (line: string) => void log.push(JSON.parse(line)) };
   const service = createAuthService(
     {
+      accessTokenSeconds: 86_400,
       listen: '127.0.0.1:0',
       adminListen: '127.0.0.1:0',
       httpListen: '127.0.0.1:0',

@@ -61,7 +61,7 @@ describe('a person who connects an assistant', () => {
     expect(tokens).toEqual({
       access_token: expect.any(String),
       refresh_token: expect.any(String),
-      expires_in: 600,
+      expires_in: 86_400,
       scope: ALL,
       token_type: 'Bearer',
     });

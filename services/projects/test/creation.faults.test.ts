@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { letCommitsBeHeld, whileHeld, type Hold } from '@crs/testing/hold';
+import { randomFrom } from '@crs/testing/random';
 import { bodyOf, create, expireLeases, read, restart, startFaultyWorld, type Created, type FaultyWorld } from './_faults.ts';
 
 let world: FaultyWorld;
@@ -105,19 +106,20 @@ describe('a project requested until it is acknowledged is created once, complete
 describe('under random deaths', () => {
   it('every acknowledged project is stored once, and any other at most once', { timeout: 60_000 }, async () => {
     const stop = new AbortController();
+    const random = randomFrom(1);
     let sent = 0;
     const client = async () => {
       while (!stop.signal.aborted) {
         const name = `random ${sent++}`;
         // Every fourth client gives up during the request.
-        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(Math.random() * 40)) : undefined;
+        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
         asked.push(await create(world, name, bodyOf(name, sent), giveUp));
       }
     };
     const clients = Array.from({ length: 3 }, client);
     const victims = ['projects', 'auth', 'api-gateway'] as const;
     for (const victim of victims) {
-      await sleep(200 + Math.random() * 500);
+      await sleep(200 + random() * 500);
       await restart(world, victim);
     }
     const answered = () => asked.filter(({ answer }) => answer);

@@ -1,13 +1,12 @@
 import { fitsCitus } from '@crs/testing/fits-citus';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, type World } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 /** The conditions that Citus sets to a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
-let world: OwnWorld;
+let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
-afterAll(() => world?.close());
 
 const SERVICES = `('auth', 'projects', 'calls', 'entities')`;
 const TENANT_TABLES = `select c.oid from pg_class c where relforcerowsecurity and relnamespace::regnamespace::text in ${SERVICES}`;

@@ -42,13 +42,13 @@ async function crowds(): Promise<[string[], string[]?]> {
       group by groupid order by count(*) desc`,
     [ids],
   );
-  return [rows[0].ids, rows[1].ids];
+  return [rows[0]!.ids, rows[1]!.ids];
 }
 
 it('statements for one node leave a quarter of the connections to the others; without nodes, they may have all', async () => {
   const [here, elsewhere] = await crowds();
   // The first statement of all tells the pool whether there are nodes.
-  await read(here[0], 'select 1');
+  await read(here[0]!, 'select 1');
   const locks = await openSession(created.url);
   await locks.query('select pg_advisory_lock(1)');
   const blocked = () =>
@@ -58,7 +58,7 @@ it('statements for one node leave a quarter of the connections to the others; wi
   const held = elsewhere ? PART : CONNECTIONS;
   await expect.poll(blocked).toHaveLength(held);
   // It would wait for the lock, too, if the others had all connections.
-  if (elsewhere) await read(elsewhere[0], 'select 1');
+  if (elsewhere) await read(elsewhere[0]!, 'select 1');
   expect(await blocked()).toHaveLength(held);
   await locks.close();
   await Promise.all(silent);

@@ -1,7 +1,6 @@
 import { prepareDatabase } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
 import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';
-import { openSession } from './sql.ts';
 
 // Every test world has this secret and this operator.
 export const SECRET = 'a-secret-for-tests-that-is-long-enough-0123456789';
@@ -34,15 +33,6 @@ export async function createTemplate(postgresUrl: string): Promise<TestDatabase>
   const template = await createDatabase(postgresUrl);
   await joinNodes(postgresUrl, template.name);
   await prepareDatabase({ adminDatabaseUrl: template.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-  if (process.env['CRS_TEST_ROW_SECURITY'] === 'off') await disableRowSecurity(template.url);
   await refuseConnections(postgresUrl, template.name);
   return template;
-}
-
-/** Leaves it to the predicates of the services alone to keep tenants apart. Tests of row-level security itself then fail. */
-async function disableRowSecurity(url: string): Promise<void> {
-  const session = await openSession(url);
-  const tables = await session.query<{ name: string }>('select oid::regclass as name from pg_class where relrowsecurity');
-  for (const { name } of tables) await session.query(`alter table ${name} disable row level security`);
-  await session.close();
 }

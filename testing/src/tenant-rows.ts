@@ -3,7 +3,7 @@ import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { PoolClient } from 'pg';
 import type { World } from './world.ts';
 
-/** An organization with rows in every tenant table. All its ids but those of users are the same in each organization. */
+/** An organization with rows in every tenant table. All its ids are the same in each organization. */
 export interface Tenant {
   id: string;
   annId: string;
@@ -48,6 +48,9 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
   await world.load([
     { type: 'organization', id, name: id, write_surface: true },
     ...[ANN, BOB].map((email) => ({ type: 'user', ...of, email, name: `${email} of ${id}` })),
+  ]);
+  await world.query('update auth.users set user_id = md5(email)::uuid where organization = $1', [id]);
+  await world.load([
     { type: 'billing_office', ...of, name: 'Zurich', is_default: true },
     { type: 'project', ...of, id: PROJECT, name: id, created_by: ANN, members: [{ email: BOB, role: 'lead' }] },
     callLine(id),

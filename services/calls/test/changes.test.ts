@@ -44,6 +44,17 @@ describe('GET /v1/changes', () => {
     expect((await feed.follow(organization, { cursor })).said).toEqual([]);
   });
 
+  it('gets a change in the transaction that stores the call, so that no follower is told of it earlier', async () => {
+    const organizations = [await feed.createTenant(), await feed.createTenant()];
+    for (const organization of organizations) await feed.store(organization, ['a', 'b']);
+    const { rows } = await feed.world.query(
+      `select distinct c.xmin::text = h.xmin::text as together from calls.calls c join calls.changes h using (organization, call_id)
+        where organization = any($1)`,
+      [organizations],
+    );
+    expect(rows).toEqual([{ together: true }]);
+  });
+
   it('tells the deletions of a project, and a call that is stored again', async () => {
     const organization = await feed.createTenant();
     await feed.store(organization, ['a', 'b'], { project_id: PROJECT });

@@ -172,6 +172,17 @@ describe('include flags', () => {
   });
 });
 
+describe('the redacted transcript', () => {
+  it.each([null, 'not_requested', 'started', 'errored'])('is hidden while its redaction is %s', async (status) => {
+    const id = `redaction-${status}`;
+    await world.load([call('all', id, { anonymity_status: status }), call('anonymous', id)]);
+    const kindsIn = async (organization: string) =>
+      (await detail(organization, id)).transcripts.map((it: { kind: string }) => it.kind);
+    expect(await kindsIn('all')).toEqual(['verbatim', 'clean']);
+    expect(await kindsIn('anonymous')).toEqual(['verbatim', 'redacted', 'clean']);
+  });
+});
+
 describe('anonymize_interviewees', () => {
   it('shows one made-up name in place of the recorded one everywhere', async () => {
     const { interviewee, participants, transcripts } = await detail(ACME);

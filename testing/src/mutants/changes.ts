@@ -16,15 +16,15 @@ export const changes: Mutation[] = [
   {
     name: 'two changes get the same position in the feed',
     file: 'services/calls/src/store/feed.ts',
-    find: 'set place = feeds.place + excluded.place returning place',
-    replace: 'set place = greatest(feeds.place, excluded.place) returning place',
+    find: 'set position = feeds.position + excluded.position returning',
+    replace: 'set position = greatest(feeds.position, excluded.position) returning',
     tests: FEED_TEST,
   },
   {
     name: 'the next cursor skips changes that are left',
     file: HANDLER,
-    find: 'const place = hasMore ? Number(entries.at(-1)?.place ?? after) : Number(head);',
-    replace: 'const place = Number(head);',
+    find: 'const last = hasMore ? Number(entries.at(-1)?.position ?? after) : Number(head);',
+    replace: 'const last = Number(head);',
     tests: FEED_TEST,
   },
   {
@@ -37,14 +37,14 @@ export const changes: Mutation[] = [
   {
     name: 'the feed leaves out calls that are deleted with their project',
     file: 'services/calls/src/handlers/erase.ts',
-    find: 'await placeChanges(query, organization, moved, now);',
+    find: 'await appendChanges(query, organization, moved, now);',
     replace: '',
     tests: FEED_TEST,
   },
   {
     name: 'a cursor is accepted although deletions after it were pruned',
     file: HANDLER,
-    find: ' || known < forgotten',
+    find: ' || known < pruned',
     replace: '',
     tests: CURSOR_TEST,
   },
@@ -65,8 +65,8 @@ export const changes: Mutation[] = [
   {
     name: 'a change of the fields begins no full pass',
     file: HANDLER,
-    find: 'position === undefined || isChanged ? 0 : position.place',
-    replace: 'position === undefined ? 0 : position.place',
+    find: 'position === undefined || isChanged ? 0 : position.last',
+    replace: 'position === undefined ? 0 : position.last',
     tests: CURSOR_TEST,
   },
   {
@@ -79,7 +79,7 @@ export const changes: Mutation[] = [
   {
     name: 'a changed note changes updated_at',
     file: 'services/calls/src/domain/changes.ts',
-    find: 'now?.shownHash.equals(shownHash) ? now.updatedAt : time',
+    find: 'now?.detailHash.equals(detailHash) ? now.updatedAt : time',
     replace: 'time',
     tests: FEED_TEST,
   },

@@ -26,20 +26,13 @@ export const credentials: Mutation[] = [
     file: 'packages/kit/src/http/credential-cache.ts',
     find: 'MAX_AGE_MS = 1_000;',
     replace: 'MAX_AGE_MS = 60_000;',
-    tests: ['services/api-gateway/src/http/admission.test.ts'],
+    tests: ['services/api-gateway/src/http/authentication.test.ts'],
   },
   {
     name: 'a revoked access token is accepted',
     file: 'services/auth/src/store/consents.ts',
     find: 'where g.organization = $1 and g.grant_id = $2 and g.revoked_at is null and',
     replace: 'where g.organization = $1 and g.grant_id = $2 and',
-    tests: TOKEN_TEST,
-  },
-  {
-    name: "a disabled user's access token is accepted",
-    file: 'services/auth/src/store/consents.ts',
-    find: 'and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null',
-    replace: 'and u.erasing_at is null and o.erasing_at is null',
     tests: TOKEN_TEST,
   },
   {

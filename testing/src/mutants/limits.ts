@@ -20,7 +20,7 @@ export const limits: Mutation[] = [
   },
   {
     name: 'each key of an organization has a limit of its own',
-    file: 'services/api-gateway/src/http/admission.ts',
+    file: 'services/api-gateway/src/http/authentication.ts',
     find: `id: organizationId, rule`,
     replace: 'id: keyId, rule',
     tests: ['services/api-gateway/test/rate-limits.test.ts'],

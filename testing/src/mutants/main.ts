@@ -28,16 +28,15 @@ async function tryAll(): Promise<void> {
   try {
     const checkout = await createCheckout();
     try {
-      const run = (tests: string[], environment: Mutation['environment']) =>
-        runTests(checkout.path, tests, { CRS_TEST_DATABASE_URL: postgres.url, ...environment });
+      const run = (tests: string[]) => runTests(checkout.path, tests, postgres.url);
       const sources = await readSources(checkout.path);
-      await requirePassing(run);
+      requirePassing(await run([...new Set(chosen.flatMap(({ tests }) => tests))]));
       let noticed = 0;
       for (const mutation of chosen) {
         const path = join(checkout.path, mutation.file);
         const source = sources.get(mutation.file)!;
         await writeFile(path, mutate(source, mutation));
-        const result = await run(mutation.tests, mutation.environment);
+        const result = await run(mutation.tests);
         await writeFile(path, source);
         if (result.kind === 'failed') noticed++;
         print(describe(mutation, result));
@@ -62,13 +61,9 @@ async function readSources(checkout: string): Promise<Map<string, string>> {
 }
 
 /** @throws Error if a test fails without a mutation */
-async function requirePassing(run: (tests: string[], environment: Mutation['environment']) => Promise<Result>): Promise<void> {
-  for (const group of Map.groupBy(chosen, ({ environment }) => JSON.stringify(environment)).values()) {
-    const tests = new Set(group.flatMap(({ tests }) => tests));
-    const result = await run([...tests], group[0]!.environment);
-    if (result.kind === 'failed') throw new Error(`A test fails without a mutation: ${result.test}`);
-    if (result.kind === 'broken') throw new Error(`The tests can't run: ${result.reason}`);
-  }
+function requirePassing(result: Result): void {
+  if (result.kind === 'failed') throw new Error(`A test fails without a mutation: ${result.test}`);
+  if (result.kind === 'broken') throw new Error(`The tests can't run: ${result.reason}`);
 }
 
 function describe({ name }: Mutation, result: Result): string {

@@ -9,12 +9,7 @@ export interface Mutation {
   replace: string;
   /** The test files that must notice it: one of their tests must fail. */
   tests: string[];
-  /** Environment variables of the test run. */
-  environment?: Record<string, string>;
 }
-
-/** For a missing predicate on the organization, which row-level security would hide. */
-export const WITHOUT_ROW_SECURITY = { CRS_TEST_ROW_SECURITY: 'off' };
 
 /** @returns the mutated source @throws Error if the code to replace doesn't occur exactly once */
 export function mutate(source: string, { name, file, find, replace }: Mutation): string {

@@ -144,8 +144,8 @@ export const rest: Mutation[] = [
   {
     name: 'a client chooses the request id',
     file: 'packages/kit/src/http/request.ts',
-    find: '{ kind: SpanKind.SERVER, root: !isInner, links }, isInner ? sent : ROOT_CONTEXT',
-    replace: '{ kind: SpanKind.SERVER, links }, sent',
+    find: 'isInternal ? sent : ROOT_CONTEXT',
+    replace: 'sent',
     tests: ['services/api-gateway/test/request-ids.traced.test.ts'],
   },
   {
@@ -153,14 +153,14 @@ export const rest: Mutation[] = [
     file: 'packages/kit/src/errors.ts',
     find: `new ServiceError('internal', 'An unexpected error occurred.', { cause: thrown })`,
     replace: `new ServiceError('internal', String(thrown), { cause: thrown })`,
-    tests: ['services/api-gateway/test/failures.traced.test.ts'],
+    tests: ['services/calls/test/import-batches.test.ts'],
   },
   {
     name: 'the response to an outage names the service that is down',
     file: 'packages/kit/src/http/refusal.ts',
     find: `'The service is not available right now. Try again shortly.'`,
     replace: 'error.message',
-    tests: ['services/api-gateway/test/failures.traced.test.ts'],
+    tests: ['services/api-gateway/test/auth-away.test.ts'],
   },
   {
     name: 'an organization without the write surface creates projects',
@@ -171,7 +171,7 @@ export const rest: Mutation[] = [
   },
   {
     name: 'a read-only key creates projects',
-    file: 'packages/kit/src/rpc/admission.ts',
+    file: 'packages/kit/src/rpc/admitted-callers.ts',
     find: `if (needed === 'write' && readOnly) throw insufficient('The key may only read.');`,
     replace: '',
     tests: ['services/auth/test/caller-rights.test.ts'],
@@ -181,7 +181,7 @@ export const rest: Mutation[] = [
     file: 'services/projects/src/store/creations.ts',
     find: `if (!row.bodyHash.equals(bodyHash)) return { kind: 'other_body' };`,
     replace: '',
-    tests: PROJECTS_TEST,
+    tests: ['services/api-gateway/test/idempotency.test.ts'],
   },
   {
     name: 'a second request takes over an idempotency key whose first request is under way',

@@ -19,8 +19,8 @@ export type Result =
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const MAX_REASON = 500;
 
-/** Runs test files of a checkout until the first test fails. */
-export async function runTests(checkout: string, files: string[], environment: Record<string, string>): Promise<Result> {
+/** Runs test files of a checkout until the first test fails. @param databaseUrl a PostgreSQL server, as superuser */
+export async function runTests(checkout: string, files: string[], databaseUrl: string): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-report-'));
   const report = join(directory, 'report.json');
   const args = ['run', ...files, '--bail=1', '--reporter=json', `--outputFile=${report}`];
@@ -28,7 +28,7 @@ export async function runTests(checkout: string, files: string[], environment: R
     await promisify(execFile)(join(checkout, 'node_modules/.bin/vitest'), args, {
       cwd: checkout,
       // Tests of random data get the same data in each run.
-      env: { ...process.env, CRS_TEST_SEED: '1', ...environment },
+      env: { ...process.env, CRS_TEST_SEED: '1', CRS_TEST_DATABASE_URL: databaseUrl },
       maxBuffer: MAX_OUTPUT_BYTES,
     });
     return { kind: 'passed' };

@@ -9,3 +9,9 @@ export function logged(log: readonly string[], status: number, from: string): { 
 
 /** More than the shared lines of a few seconds. */
 export const FEW_LINES = 10;
+
+/**
+ * The most lines that the log has of the repeated refusals of a client in so many milliseconds: in each second that they touch, one for the first
+ * refusal, and one with the count of the others.
+ */
+export const mostLines = (ms: number): number => 2 * (Math.ceil(ms / 1_000) + 1);

@@ -17,10 +17,10 @@ import {
 
 /**
  * Random worlds. Those of the default seed cover every filter and every combination of reasons to see a project, and fail without any one condition of
- * `mutate-visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=7` there are more, and others.
+ * `mutate-visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=1` there are more, and others.
  */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
-const SEED = Number(process.env['CRS_TEST_SEED'] ?? 2);
+const SEED = Number(process.env['CRS_TEST_SEED'] ?? 37);
 /** With `CRS_TEST_UNWALLED=1` row-level security is off, and only the predicates of the services keep tenants apart. No other test may then run. */
 const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 
@@ -112,7 +112,7 @@ describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () 
     WORLDS * 30_000,
   );
 
-  it.runIf(SEED === 2)('depends on every filter and every reason', () => {
+  it.runIf(SEED === 37)('depends on every filter and every reason', () => {
     expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
     expect(covered.reasons.size).toBe(8);
   });

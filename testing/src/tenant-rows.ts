@@ -25,7 +25,7 @@ export const GRANT = 'grant_same';
 export const ISSUER = 'https://idp.example';
 export const SUBJECT = 'same';
 /** Idempotency keys of projects that were created by REST. */
-export const CREATION = { answered: 'answered', abandoned: 'abandoned', old: 'old' };
+export const CREATION = { completed: 'completed', abandoned: 'abandoned', old: 'old' };
 /** The lease of a creation that was abandoned. */
 export const LEASE = PROJECT;
 
@@ -71,7 +71,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
 
 /** What no request makes, or what a request makes with other ids and times. */
 function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
-  const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, answer, created_at)
+  const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
@@ -84,7 +84,7 @@ function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
     ],
     [`update calls.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`],
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
-    [creation, CREATION.answered, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
+    [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
     [creation, CREATION.abandoned, PROJECT, LEASE, null, '0'],
     [creation, CREATION.old, PROJECT, LEASE, null, '2 days'],
   ];

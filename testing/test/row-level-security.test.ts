@@ -171,7 +171,7 @@ function declaredBy(service: string): RegExp[] {
   const sources = readdirSync(store)
     .map((file) => readFileSync(new URL(file, store), 'utf8'))
     .filter((source) => protectedTables(service).some(({ name }) => source.includes(name)));
-  const expressions = sources.flatMap((source) => source.match(/\bname: [^,\n]*['`][^,\n]*|\bbuilt\('\w+'/g) ?? []);
+  const expressions = sources.flatMap((source) => source.match(/\bname: [^,\n]*['`][^,\n]*|\btoStatement\('\w+'/g) ?? []);
   const names = expressions.flatMap((expression) => [...expression.matchAll(/['`]([\w${}]+)['`]/g)].map(([, name]) => name!));
   return names.map((name) => new RegExp(`^${name.replaceAll(/\$\{\w+\}/g, '\\w+')}$`));
 }

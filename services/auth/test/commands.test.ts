@@ -26,6 +26,7 @@ const SHOWN = {
   client_id: 'crs',
   has_client_secret: true,
   domains: [FIRST_DOMAIN, SECOND_DOMAIN],
+  email_proof: 'claim',
 };
 
 it('an operator sets a provider, sees it without its secret, and removes it', async () => {

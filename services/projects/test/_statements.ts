@@ -24,7 +24,7 @@ export const statements: SendStatements[] = [
   async ({ id }, query) => void (await creations.reserve(query, id, CREATION.old, BODY)),
   async ({ id }, query) => void (await creations.reserve(query, id, CREATION.abandoned, BODY)),
   ({ id, annId }) => [
-    creations.lockKey(id, CREATION.answered, PROJECT),
+    creations.lockKey(id, CREATION.completed, PROJECT),
     creations.removePerson(id, annId),
     creations.pruneCreations(id, new Date()),
     creations.expireLease(id, LEASE, CREATION.abandoned),

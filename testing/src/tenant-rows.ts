@@ -71,7 +71,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
 
 /** What no request makes, or what a request makes with other ids and times. */
 function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
-  const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, answer, created_at)
+  const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],

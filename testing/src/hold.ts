@@ -39,7 +39,7 @@ export async function whileHeld<T extends object>(
     const begun = begin();
     await lockWaiter(databaseUrl, by);
     await work();
-    return started;
+    return begun;
   } finally {
     // Closing the session ends its transaction.
     await locks.close();

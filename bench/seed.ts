@@ -93,7 +93,7 @@ async function seedFeed(client: pg.Client, organization: string): Promise<void> 
       where organization = $1`,
     [organization],
   );
-  await client.query(`insert into calls.feeds (organization, secret, place) values ($1, sha256('bench'), $2)`, [
+  await client.query(`insert into calls.feeds (organization, secret, position) values ($1, sha256('bench'), $2)`, [
     organization,
     rowCount,
   ]);

@@ -26,7 +26,7 @@ const DAYS = 1_000;
 const HERE = import.meta.dirname;
 
 const ITEM = `callId durationMinutes createdAt updatedAt date callType callStatus projectId segment source`;
-const DETAIL = `${ITEM} rating cost name jobTitle employer country shown verbatim`;
+const DETAIL = `${ITEM} rating cost name jobTitle employer country detailJson verbatim`;
 const NEWEST = `orderBy: [CREATED_AT_DESC, CALL_ID_DESC]`;
 
 async function startPostgraphile(databaseUrl: string) {

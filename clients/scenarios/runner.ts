@@ -1,7 +1,7 @@
-/** Does one action with the TypeScript client; README.md describes input and output. */
+/** Runs one action with the TypeScript client: see "Protocol of a runner" in README.md. */
 import { text } from 'node:stream/consumers';
 import { CallResearch, CallResearchError, postgresStore, sqliteStore } from '@call-research/client';
-import type { CallsQuery, ChangesQuery, NewProject } from '@call-research/client';
+import type { CallsQuery, ChangesQuery, NewProject, SyncSummary } from '@call-research/client';
 
 interface Input {
   action: string;
@@ -35,7 +35,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-async function sync(address: string): Promise<unknown> {
+async function sync(address: string): Promise<SyncSummary> {
   if (address.startsWith('sqlite:')) {
     const { DatabaseSync } = await import('node:sqlite');
     return client.sync(sqliteStore(new DatabaseSync(address.slice('sqlite:'.length))), query);
@@ -64,7 +64,10 @@ const actions: Record<string, () => Promise<unknown>> = {
       ...(input.idempotency_key !== undefined && { idempotencyKey: input.idempotency_key }),
     }),
   get_project: () => client.getProject(input.project_id!),
-  sync: () => sync(input.store!),
+  sync: async () => {
+    const { changed, deleted, fullResyncs } = await sync(input.store!);
+    return { changed, deleted, full_resyncs: fullResyncs };
+  },
 };
 
 async function outcome(): Promise<object> {

@@ -1,7 +1,7 @@
-// Turns pnpm's bill of materials into the image's: adds Node.js, sets the version, and removes packages that the image doesn't hold and everything
-// that depends on the time of the build.
-//   node sbom.mjs IN OUT PACKAGES VERSION SECONDS        PACKAGES is the folder .pnpm of the image
-// It leaves out Debian's packages: scanners find them by /var/lib/dpkg/status.d of the base image.
+// Turns pnpm's software bill of materials (SBOM) into the image's: adds Node.js, sets the version, and removes packages that aren't in the image.
+// The output is reproducible: nothing in it depends on when it is built.
+//   node sbom.mjs IN OUT PACKAGES VERSION SECONDS        PACKAGES is the image's directory .pnpm
+// Debian's packages are left out: scanners read them from /var/lib/dpkg/status.d of the base image.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,23 +20,23 @@ bill.components.push({
   purl: nodeRef,
   cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
 });
-// The image stands for the workspace's packages, so it takes their dependencies. (pnpm lists these at the packages or at the root.)
+// The image is listed in place of the workspace's packages, with their dependencies. (pnpm lists those either at the packages or at the root.)
 const root = bill.metadata.component['bom-ref'];
 const isOurs = (ref) => ref === root || ref.startsWith('pkg:npm/%40crs/');
 const direct = bill.dependencies.filter(({ ref }) => isOurs(ref)).flatMap(({ dependsOn }) => dependsOn ?? []);
-const held = new Set(
+const inImage = new Set(
   globSync('*/node_modules/{*,@*/*}/package.json', { cwd: packages })
     .map((path) => JSON.parse(readFileSync(join(packages, path), 'utf8')))
     .map(({ name, version }) => `pkg:npm/${name.replace('@', '%40')}@${version}`),
 );
 bill.components = bill.components.filter(
-  ({ 'bom-ref': ref, purl }) => !isOurs(ref) && (!purl.startsWith('pkg:npm/') || held.has(purl.split('?')[0])),
+  ({ 'bom-ref': ref, purl }) => !isOurs(ref) && (!purl.startsWith('pkg:npm/') || inImage.has(purl.split('?')[0])),
 );
 const refs = new Set([root, ...bill.components.map((component) => component['bom-ref'])]);
 bill.dependencies = bill.dependencies.filter(({ ref }) => refs.has(ref) && ref !== root);
 bill.dependencies.push({ ref: nodeRef }, { ref: root, dependsOn: [...new Set([...direct, nodeRef])] });
 for (const each of bill.dependencies) each.dependsOn = each.dependsOn?.filter((ref) => refs.has(ref) && ref !== root);
-// pnpm's order varies.
+// pnpm's order varies between runs.
 const by = (key) => (a, b) => (key(a) < key(b) ? -1 : 1);
 bill.components.sort(by((component) => component['bom-ref']));
 bill.dependencies.sort(by(({ ref }) => ref));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@crs/kit/process/log';
@@ -40,7 +40,9 @@ export async function startTestPostgres(locale: Locale = { icu: 'en-US' }): Prom
       },
     };
   } catch (error) {
-    await rm(dataDir, { recursive: true, force: true });
+    // If PostgreSQL's user can't reach this directory, its data is elsewhere, as this file says.
+    const elsewhere = await readFile(join(dataDir, 'postgres/location'), 'utf8').catch(() => dataDir);
+    for (const path of [elsewhere, dataDir]) await rm(path, { recursive: true, force: true });
     throw error;
   }
 }
@@ -62,7 +64,7 @@ export async function createDatabase(adminUrl: string, template = 'template1'): 
     name,
     drop: async () => {
       // A daemon of Citus may come back while the database is dropped.
-      if (nodes.length > 1) await sealTemplate(adminUrl, name);
+      if (nodes.length > 1) await refuseConnections(adminUrl, name);
       for (const node of nodes) await execute(node, `drop database if exists ${name} with (force)`);
     },
   };
@@ -79,7 +81,7 @@ export async function joinNodes(adminUrl: string, name: string): Promise<void> {
 }
 
 /** Makes a database one that can be copied: nothing connects to it any more, the daemons of Citus included. */
-export async function sealTemplate(adminUrl: string, name: string): Promise<void> {
+export async function refuseConnections(adminUrl: string, name: string): Promise<void> {
   for (const node of await nodesOf(adminUrl)) {
     await execute(node, `alter database ${name} allow_connections false`);
     await execute(node, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`);

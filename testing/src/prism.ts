@@ -23,7 +23,7 @@ interface Exchange {
   answer: RestResponse;
 }
 
-export interface Witness {
+export interface Recorder {
   rest: Rest;
   /** Replays the exchanges through Prism. @throws Error that lists the exchanges that break the document */
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export interface Witness {
  * gateway's answer. So the tests talk to the gateway itself, at its own pace. An exchange breaks the document where its answer isn't as documented, or
  * where the gateway served a request that the document excludes.
  */
-export async function witness(origin: string): Promise<Witness> {
+export async function startRecorder(origin: string): Promise<Recorder> {
   const ask = restClient(origin);
   const directory = await mkdtemp(join(tmpdir(), 'crs-prism-'));
   const document = join(directory, 'openapi.json');

@@ -108,7 +108,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   const secret = { CRS_SECRET: config.secret };
   const at = (index: number, replica: number) => `${hostOf(replica)}:${ports[index]}`;
   // Long enough for the clients of the tests, which ask all the time, to see that the gateway isn't ready any more.
-  const lameDuck = { CRS_LAME_DUCK_MS: '300' };
+  const drainPeriod = { CRS_LAME_DUCK_MS: '300' };
   const settings: Record<ProcessName, (replica: number) => Record<string, string>> = {
     'rate-limit': (replica) => ({
       CRS_LISTEN: at(0, replica),
@@ -127,7 +127,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     'api-gateway': (replica) => ({
       CRS_LISTEN: at(9, replica),
       CRS_API_URL: `http://${at(9, 1)}`,
-      ...lameDuck,
+      ...drainPeriod,
       ...auth,
       ...calls,
       ...projects,
@@ -136,7 +136,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     'tool-gateway': (replica) => ({
       CRS_LISTEN: at(10, replica),
       CRS_TOOLS_URL: `http://${at(10, replica)}`,
-      ...lameDuck,
+      ...drainPeriod,
       ...secret,
       ...auth,
       ...authHttp,

@@ -1,24 +1,24 @@
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A proxy in front of a service that can act as if the service were dead or hung, or answered late. */
+/** A TCP proxy in front of a service that can simulate a service that is down, hangs or responds late. */
 export interface Relay {
   address: string;
-  /** Ends all connections and refuses new ones, like a dead service. */
+  /** Ends all connections and refuses new ones, like a service that is down. */
   close(): Promise<void>;
   /** Listens again at the same address. */
   open(): Promise<void>;
-  /** Passes nothing on from the open connections, like a service that hangs. */
+  /** Forwards nothing on open connections, like a service that hangs. */
   block(): void;
-  /** Delivers the service's bytes so many milliseconds later. With 0 the held bytes are delivered at once. */
+  /** Delays the service's bytes. 0 delivers delayed bytes at once. */
   delay(ms: number): void;
-  /** Leads new connections to another `host:port`: for a service that came back at another address. */
+  /** Forwards new connections to another `host:port`, like a service that has moved. */
   retarget(target: string): void;
 }
 
 /** @param target `host:port` */
 export async function startRelay(target: string): Promise<Relay> {
   const ends = new Set<Socket>();
-  const late = new Set<Late>();
+  const writers = new Set<DelayedWriter>();
   let delayMs = 0;
   const keep = (end: Socket, other: Socket) => {
     ends.add(end);
@@ -34,11 +34,11 @@ export async function startRelay(target: string): Promise<Relay> {
     keep(near, far);
     keep(far, near);
     near.pipe(far);
-    const held = new Late(near);
-    late.add(held);
-    near.once('close', () => late.delete(held));
-    far.on('data', (chunk: Buffer) => held.write(chunk, delayMs));
-    far.once('end', () => held.write(undefined, delayMs));
+    const writer = new DelayedWriter(near);
+    writers.add(writer);
+    near.once('close', () => writers.delete(writer));
+    far.on('data', (chunk: Buffer) => writer.write(chunk, delayMs));
+    far.once('end', () => writer.write(undefined, delayMs));
   });
   const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   await listen(0);
@@ -56,7 +56,7 @@ export async function startRelay(target: string): Promise<Relay> {
     },
     delay: (ms) => {
       delayMs = ms;
-      if (ms === 0) for (const held of late) held.flush();
+      if (ms === 0) for (const writer of writers) writer.flush();
     },
     retarget: (address) => {
       target = address;
@@ -64,8 +64,8 @@ export async function startRelay(target: string): Promise<Relay> {
   };
 }
 
-/** Delays what is written to a socket and keeps its order. */
-class Late {
+/** Delays writes to a socket, and keeps their order. */
+class DelayedWriter {
   readonly #socket: Socket;
   #held: (Buffer | undefined)[] = [];
   #timers = new Set<NodeJS.Timeout>();

@@ -1,6 +1,6 @@
 import { prepareDatabase } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
-import { createDatabase, joinNodes, sealTemplate, startTestPostgres, type TestDatabase } from './postgres.ts';
+import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';
 
 // Every test world has this secret and this operator.
 export const SECRET = 'a-secret-for-tests-that-is-long-enough-0123456789';
@@ -33,6 +33,6 @@ export async function createTemplate(postgresUrl: string): Promise<TestDatabase>
   const template = await createDatabase(postgresUrl);
   await joinNodes(postgresUrl, template.name);
   await prepareDatabase({ adminDatabaseUrl: template.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-  await sealTemplate(postgresUrl, template.name);
+  await refuseConnections(postgresUrl, template.name);
   return template;
 }

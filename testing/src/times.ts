@@ -43,7 +43,7 @@ try {
   writeFileSync(table, `${lines.join('\n')}\n`);
   spawnSync(join(ROOT, 'node_modules/.bin/prettier'), ['--write', '--log-level', 'warn', table], { cwd: ROOT, stdio: 'inherit' });
 } catch (error) {
-  console.error((error as Error).message);
+  process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;
 } finally {
   rmSync(directory, { recursive: true, force: true });

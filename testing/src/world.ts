@@ -9,7 +9,7 @@ import { fitsCitus } from './fits-citus.ts';
 import { interceptStatements } from './intercept-statements.ts';
 import { load, loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
-import { witness } from './prism.ts';
+import { startRecorder } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
@@ -70,34 +70,9 @@ export async function startWorld(
   admin.on('error', () => {});
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];
-  const destination = { write: (line: string) => void log.push(line) };
-  const stack = await startStack(
-    {
-      adminDatabaseUrl: database.url,
-      secret: SECRET,
-      operatorCredential: OPERATOR_CREDENTIAL,
-      apiListen: '127.0.0.1:0',
-      toolsListen: '127.0.0.1:0',
-      toolsUrl: TOOLS_URL,
-      // Tests send more requests than the default limit of an address allows.
-      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
-      ...overrides,
-    },
-    (service) => createLogger(service, { level: 'debug', destination }),
-  );
-  const { addresses } = stack;
-  const operator = connect({
-    addresses: {
-      auth: addresses.authAdmin,
-      projects: addresses.projectsAdmin,
-      calls: addresses.callsAdmin,
-      entities: addresses.entitiesAdmin,
-    },
-    credential: OPERATOR_CREDENTIAL,
-  });
-
-  const origin = `http://${addresses.api}`;
-  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await witness(origin) : undefined;
+  const { stack, operator, stop } = await startServices(database.url, log, overrides);
+  const origin = `http://${stack.addresses.api}`;
+  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await startRecorder(origin) : undefined;
 
   return {
     stack,
@@ -111,10 +86,38 @@ export async function startWorld(
     query: (text, values) => admin.query(text, values),
     close: async () => {
       await admin.end();
-      operator.close();
-      await stack.stop();
+      await stop();
       await database.drop();
       await prism?.stop();
     },
   };
+}
+
+/** Starts all services in this process, on a database with every schema. @param log receives the lines of their logs */
+export async function startServices(databaseUrl: string, log: string[], overrides: Partial<StackConfig> = {}) {
+  const destination = { write: (line: string) => void log.push(line) };
+  const stack = await startStack(
+    {
+      adminDatabaseUrl: databaseUrl,
+      secret: SECRET,
+      operatorCredential: OPERATOR_CREDENTIAL,
+      apiListen: '127.0.0.1:0',
+      toolsListen: '127.0.0.1:0',
+      toolsUrl: TOOLS_URL,
+      // Tests send more requests than the default limit of an address allows.
+      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      ...overrides,
+    },
+    (service) => createLogger(service, { level: 'debug', destination }),
+  );
+  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = stack.addresses;
+  const operator = connect({
+    addresses: { auth: authAdmin, projects: projectsAdmin, calls: callsAdmin, entities: entitiesAdmin },
+    credential: OPERATOR_CREDENTIAL,
+  });
+  const stop = async () => {
+    operator.close();
+    await stack.stop();
+  };
+  return { stack, operator, stop };
 }

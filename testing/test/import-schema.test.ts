@@ -8,7 +8,7 @@ import { projectsLine } from '@crs/projects/import-records';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { fieldTables, schemaText } from '../src/import-schema.ts';
+import { fieldLists, schemaText } from '../src/import-schema.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
@@ -71,7 +71,7 @@ test('crs prints the schema that the validators make', async () => {
 
 test('docs/import.md has the fields that the validators read', async () => {
   const [start, end] = ['<!-- prettier-ignore-start -->\n', '<!-- prettier-ignore-end -->'];
-  const made = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldTables()}\n\n${end}`);
+  const made = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldLists()}\n\n${end}`);
   await expect(made).toMatchFileSnapshot(DOCUMENT);
 });
 

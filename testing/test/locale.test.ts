@@ -36,9 +36,9 @@ const LISTS: Record<string, (world: World, tools: Tools) => Promise<string[][]>>
   'GET /v1/calls': async (world) => {
     const key = await world.createKey('acme');
     const pages = [1, 2, 3, 4].map((page) => world.rest(`/v1/calls?${RANGE}&per_page=3&page=${page}`, { key }));
-    return (await Promise.all(pages)).map(({ json }) => json.calls.map((call: { call_id: string }) => call.call_id));
+    return (await Promise.all(pages)).map(({ json }) => json.data.map((call: { call_id: string }) => call.call_id));
   },
-  'list_calls': (_, tools) => toolPages(tools, {}),
+  list_calls: (_, tools) => toolPages(tools, {}),
   'list_calls by country': (_, tools) => toolPages(tools, { country: 'türkiye' }),
   'list_calls by a part of a job title': (_, tools) => toolPages(tools, { job_title_contains: 'CÔT' }),
 };
@@ -47,7 +47,7 @@ async function toolPages(tools: Tools, filters: object): Promise<string[][]> {
   const pages: string[][] = [];
   let cursor: string | undefined;
   do {
-    const { value } = await tools('list_calls', { project_id: PROJECT, limit: 3, cursor, ...filters });
+    const { value } = await tools('list_calls', { project_id: PROJECT, scope: 'all', limit: 3, cursor, ...filters });
     pages.push(value.calls.map((call: { id: string }) => call.id));
     cursor = value.next_cursor ?? undefined;
   } while (cursor !== undefined);

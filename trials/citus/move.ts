@@ -123,7 +123,7 @@ for (const { organization, ask, follower, stored } of busy) {
     'select count(*) as count from calls.calls where organization = $1',
     [organization],
   );
-  if (Number(rows[0].count) !== details.size) faults.push(`${organization}: ${rows[0].count} rows, ${details.size} calls`);
+  if (Number(rows[0]!.count) !== details.size) faults.push(`${organization}: ${rows[0]!.count} rows, ${details.size} calls`);
 }
 const pages = busy.reduce((sum, { follower }) => sum + follower.pages, 0);
 say(`${imports} imports, ${refused.length} refused, longest ${longestImport.toFixed(0)} ms; ${pages} pages of changes`);

@@ -73,7 +73,7 @@ let seen: Answer[] = [];
 const stop = system.read((answer) => seen.push(answer));
 await sleep(5_000);
 for (const fault of faults.length > 0 ? faults : ['kill']) {
-  const [begin, end] = FAULTS[fault];
+  const [begin, end] = FAULTS[fault]!;
   seen = [];
   begin();
   await sleep(OUTAGE_MS);

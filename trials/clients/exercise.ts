@@ -44,7 +44,7 @@ assert.equal((parse(unknown) as { error: { code: string } }).error.code, 'not_fo
 await client.close?.();
 
 if (!client.signsIn) {
-  const refused = connect(url, {}).then((stranger) => stranger.list());
+  const refused = connect(url, {}).then((unauthenticated) => unauthenticated.list());
   await assert.rejects(refused, (error: { code?: unknown; statusCode?: unknown; data?: { status?: unknown } }) =>
     [error.code, error.statusCode, error.data?.status].includes(401),
   );

@@ -25,7 +25,7 @@ const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
   { from: 'calls', open: [to('auth', 50051), POSTGRES], shut: [to('auth', 50052), to('projects', 50051), REDIS] },
   { from: 'rate-limit', open: [REDIS], shut: [to('auth', 50051), POSTGRES] },
   {
-    from: 'stranger',
+    from: 'unrelated',
     open: [to('api-gateway', 80), to('tool-gateway', 80)],
     shut: [
       to('calls', 50051),
@@ -52,34 +52,34 @@ Promise.all(process.argv.slice(1).map(connect)).then((all) => console.log(JSON.s
 
 /** Checks that the network policies block and allow these connections. Fails where the cluster's network doesn't enforce policies. */
 export async function checkArrows(): Promise<string> {
-  await startStranger();
+  await startUnrelatedPod();
   let checked = 0;
   const wrong: string[] = [];
   for (const { from, open, shut } of ARROWS) {
-    const pod = from === 'stranger' ? 'pod/stranger' : `deploy/${NAME}-${from}`;
+    const pod = from === 'unrelated' ? 'pod/unrelated' : `deploy/${NAME}-${from}`;
     const output = await kubectl(['exec', pod, '--', '/usr/local/bin/node', '--eval', PROBE, ...open, ...shut]);
     const reached = JSON.parse(output) as Record<string, boolean>;
     wrong.push(...open.filter((target) => !reached[target]).map((target) => `${from} can't reach ${target}`));
     wrong.push(...shut.filter((target) => reached[target]).map((target) => `${from} reaches ${target}`));
     checked += open.length + shut.length;
   }
-  await kubectl(['delete', 'pod', 'stranger', '--grace-period=1']);
+  await kubectl(['delete', 'pod', 'unrelated', '--grace-period=1']);
   if (wrong.length > 0) throw new Error(wrong.join(', '));
   return `${checked} connections, open or shut as they should be`;
 }
 
 /** Starts a pod in the namespace that isn't part of the release. */
-async function startStranger(): Promise<void> {
+async function startUnrelatedPod(): Promise<void> {
   const manifest = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'stranger' },
+    metadata: { name: 'unrelated' },
     spec: {
       automountServiceAccountToken: false,
       securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {
-          name: 'stranger',
+          name: 'unrelated',
           image: IMAGE,
           args: ['deploy/install/src/toolbox.ts'],
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
@@ -87,7 +87,7 @@ async function startStranger(): Promise<void> {
       ],
     },
   };
-  await kubectl(['delete', 'pod', 'stranger', '--ignore-not-found', '--grace-period=1']);
+  await kubectl(['delete', 'pod', 'unrelated', '--ignore-not-found', '--grace-period=1']);
   await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(manifest) });
-  await kubectl(['wait', '--for=condition=Ready', 'pod/stranger', '--timeout=60s']);
+  await kubectl(['wait', '--for=condition=Ready', 'pod/unrelated', '--timeout=60s']);
 }

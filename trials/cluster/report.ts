@@ -1,8 +1,8 @@
 /** @returns a note about the success. @throws Error that says what was wrong */
-export type Step = () => Promise<string>;
+export type ScenarioStep = () => Promise<string>;
 
 /** Runs all steps in turn, even after a failure, and prints a table. @returns whether all succeeded */
-export async function report(steps: [name: string, step: Step][]): Promise<boolean> {
+export async function report(steps: [name: string, step: ScenarioStep][]): Promise<boolean> {
   const rows: { name: string; good: boolean; seconds: number; note: string }[] = [];
   for (const [name, step] of steps) {
     say(`\n=== ${name}`);

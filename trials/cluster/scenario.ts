@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.ts';
 import { renew, replaceAuthority } from './certificates.ts';
 import { deletePods, describePods, install, installLog, rollback, test, uninstall, upgrade } from './release.ts';
-import { report, type Step } from './report.ts';
+import { report, type ScenarioStep } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
 import { replacesAll, underLoad } from './under-load.ts';
 
-const STEPS: [string, Step][] = [
+const STEPS: [string, ScenarioStep][] = [
   ['install from nothing', install],
   ['the install Job', installLog],
   ['pods under the restricted policy', describePods],

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLoad as startClients, type Outcome } from '../faults/clients.ts';
-import { questionsOf } from '../faults/questions.ts';
+import { requestsOf } from '../faults/requests.ts';
 import { addressOf, kubectl, objects, SERVICES } from './cluster.ts';
 import { keepLogs } from './logs.ts';
 import { say } from './report.ts';
@@ -30,15 +30,15 @@ async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
   };
   const times: number[] = [];
   let failed = 0;
-  const onOutcome = ({ question, status, served, wrong, took }: Outcome) => {
+  const onOutcome = ({ request, status, served, wrong, took }: Outcome) => {
     times.push(took);
     if (served && wrong === undefined) return;
     failed += 1;
-    say(`${new Date().toISOString()} ${question} failed after ${took.toFixed(0)} ms: ${status} ${wrong ?? ''}`);
+    say(`${new Date().toISOString()} ${request} failed after ${took.toFixed(0)} ms: ${status} ${wrong ?? ''}`);
   };
   const load = startClients({
     balancer: { order: (gateway) => [addresses[gateway]], stop: () => {} },
-    questions: questionsOf({ ...known, onCreated: () => {} }),
+    requests: requestsOf({ ...known, onCreated: () => {} }),
     clients: Math.ceil((RATE * PAUSE_MS) / 1_000),
     pauseMs: PAUSE_MS,
     onOutcome,

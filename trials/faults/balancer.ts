@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exchange } from '@crs/testing/exchange';
+import { sendRequest } from '@crs/testing/send-request';
 import type { Processes, ProcessName } from '@crs/testing/processes';
 
 export type Gateways = Pick<Processes, 'apis' | 'toolAddresses' | 'ops'>;
 
-/** Pause between two questions for the readiness of a replica. It is short beside the time for which a gateway that stops still serves. */
+/** The pause between two readiness checks of a replica: short compared with the drain period of a gateway. */
 const PAUSE_MS = 50;
 const TIMEOUT_MS = 1_000;
 
@@ -41,7 +41,7 @@ export class Balancer {
 
   async #watch(address: string, ops: string): Promise<void> {
     while (!this.#stopped) {
-      const answer = await exchange(`http://${ops}/readyz`, { agent: false, timeout: TIMEOUT_MS }).catch(() => undefined);
+      const answer = await sendRequest(`http://${ops}/readyz`, { agent: false, timeout: TIMEOUT_MS }).catch(() => undefined);
       if (answer?.status === 200) this.#ready.add(address);
       else this.#ready.delete(address);
       await sleep(PAUSE_MS);

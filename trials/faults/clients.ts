@@ -1,33 +1,33 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exchange } from '@crs/testing/exchange';
+import { sendRequest } from '@crs/testing/send-request';
 import type { Balancer } from './balancer.ts';
-import type { Question, Verdict } from './questions.ts';
+import type { RepeatedRequest, Verdict } from './requests.ts';
 
 /** Prints a line for the person who runs the trial. */
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** The result of asking one question. */
+/** The result of one request. */
 export interface Outcome extends Verdict {
-  question: string;
-  /** When it was asked, in epoch milliseconds. */
-  asked: number;
-  /** In milliseconds. */
+  request: string;
+  /** Epoch milliseconds. */
+  sentAt: number;
+  /** Milliseconds. */
   took: number;
 }
 
 export interface LoadOptions {
-  /** Chooses the replica for each request. It is stopped with the load. */
+  /** Chooses the replica for each request. Stopped with the load. */
   balancer: Pick<Balancer, 'order' | 'stop'>;
-  questions: Question[];
-  /** Number of clients. Each asks one question after the other: half of them over kept connections, half over a new one each time. */
+  requests: RepeatedRequest[];
+  /** The number of clients. Each sends one request after another, half of them over kept connections, half over a new one each time. */
   clients: number;
-  /** Mean pause of a client between two questions, in milliseconds. */
+  /** The mean pause of a client between two requests (milliseconds). */
   pauseMs: number;
   onOutcome: (outcome: Outcome) => void;
 }
 
-/** Starts clients that ask until they are stopped. */
+/** Starts clients that send requests until they are stopped. */
 export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
   const { balancer } = options;
   let stopped = false;
@@ -41,8 +41,8 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
       return known;
     };
     for (let turn = number; !stopped; turn++) {
-      const question = options.questions[turn % options.questions.length]!;
-      options.onOutcome(await ask(question, balancer.order(question.gateway), agentOf));
+      const request = options.requests[turn % options.requests.length]!;
+      options.onOutcome(await ask(request, balancer.order(request.gateway), agentOf));
       await sleep(options.pauseMs * (0.5 + Math.random()));
     }
     for (const agent of agents.values()) agent.destroy();
@@ -57,30 +57,30 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Asks as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
-async function ask(question: Question, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
-  const asked = Date.now();
+/** Sends a request as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
+async function ask(request: RepeatedRequest, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
+  const sentAt = Date.now();
   const started = performance.now();
   const outcome = (verdict: Verdict): Outcome => ({
-    question: question.name,
-    asked,
+    request: request.name,
+    sentAt,
     took: performance.now() - started,
     ...verdict,
   });
-  const prepared = question.prepare();
+  const prepared = request.prepare();
   for (const [index, address] of replicas.entries()) {
     try {
-      const options = { agent: agentOf(address), method: question.method, headers: prepared.headers, timeout: PATIENCE_MS };
-      const answer = await exchange(`http://${address}${question.path}`, options, prepared.body);
-      return outcome(question.judge(answer, prepared));
+      const options = { agent: agentOf(address), method: request.method, headers: prepared.headers, timeout: TIMEOUT_MS };
+      const answer = await sendRequest(`http://${address}${request.path}`, options, prepared.body);
+      return outcome(request.judge(answer, prepared));
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
       if (code === 'ECONNREFUSED' && index < replicas.length - 1) continue;
       return outcome({ status: 0, wrong: code || message, served: false });
     }
   }
-  throw new Error('there is no replica');
+  throw new Error('no replica to send the request to');
 }
 
-/** Longest wait of a client: a second more than the longest deadline. */
-const PATIENCE_MS = 16_000;
+/** A second more than the longest deadline of a request. */
+const TIMEOUT_MS = 16_000;

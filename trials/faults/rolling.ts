@@ -17,16 +17,16 @@ export async function rolling(
   { passes, services, ...pace }: Pick<LoadOptions, 'clients' | 'pauseMs'> & { passes: number; services: readonly ProcessName[] },
 ): Promise<string[]> {
   const outcomes: Outcome[] = [];
-  const { processes, questions } = system;
+  const { processes, requests } = system;
   const failed: string[] = [];
   const load = startLoad({
     balancer: new Balancer(processes),
-    questions,
+    requests,
     ...pace,
     onOutcome: (outcome) => {
       outcomes.push(outcome);
       if (outcome.served && outcome.wrong === undefined) return;
-      failed.push(`${outcome.question} ${outcome.status} ${outcome.wrong ?? ''} after ${outcome.took.toFixed(0)} ms`);
+      failed.push(`${outcome.request} ${outcome.status} ${outcome.wrong ?? ''} after ${outcome.took.toFixed(0)} ms`);
       say(`  FAILED ${failed.at(-1)}`);
     },
   });
@@ -34,7 +34,7 @@ export async function rolling(
   for (let pass = 1; pass <= passes; pass++) {
     for (const service of services) {
       for (const replica of [1, 2]) {
-        const before = { asked: outcomes.length, failed: failed.length };
+        const before = { sent: outcomes.length, failed: failed.length };
         const started = performance.now();
         const code = await processes.terminate(service, replica);
         const took = performance.now() - started;
@@ -43,15 +43,15 @@ export async function rolling(
         await sleep(CALM_MS);
         const name = `${service}/${replica}`.padEnd(16);
         say(
-          `pass ${pass}: ${name} exit ${code} after ${took.toFixed(0).padStart(5)} ms   ${outcomes.length - before.asked} requests, ${failed.length - before.failed} failed`,
+          `pass ${pass}: ${name} exit ${code} after ${took.toFixed(0).padStart(5)} ms   ${outcomes.length - before.sent} requests, ${failed.length - before.failed} failed`,
         );
       }
     }
   }
   await load.stop();
-  for (const [question, all = []] of Object.entries(Object.groupBy(outcomes, (each) => each.question))) {
+  for (const [request, all = []] of Object.entries(Object.groupBy(outcomes, (each) => each.request))) {
     const slowest = Math.max(...all.map(({ took }) => took));
-    say(`${question.padEnd(14)} ${String(all.length).padStart(6)} requests, slowest ${slowest.toFixed(0)} ms`);
+    say(`${request.padEnd(14)} ${String(all.length).padStart(6)} requests, slowest ${slowest.toFixed(0)} ms`);
   }
   say(`${outcomes.length} requests, ${passes * services.length * 2} terminations, ${failed.length} failed`);
   return failed;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PROCESS_NAMES } from '@crs/testing/processes';
+import { randomFrom } from '@crs/testing/random';
 import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
-import type { Question } from './questions.ts';
-import { randomFrom } from './random.ts';
+import type { RepeatedRequest } from './requests.ts';
 import { breakPart, mendPart, startFaultySystem, victimOf, type FaultySystem } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;
@@ -22,7 +22,7 @@ const SLOW_MS = 2_000;
 const RECOVERY_MS = 2_000;
 /** Tolerance above a deadline: two turns of event loops on a busy machine. Delays of the clients' own event loop are added. */
 const SLACK_MS = 300;
-/** Mean pause of a client between two questions. */
+/** Mean pause of a client between two requests. */
 const PAUSE_MS = 30;
 /** Pause between rounds. */
 const CALM_MS = 1_000;
@@ -61,13 +61,13 @@ export async function breakInTurn(
   let outcomes: Outcome[] = [];
   const load = startLoad({
     balancer: new Balancer(system.processes),
-    questions: system.questions,
+    requests: system.requests,
     clients,
     pauseMs,
     onOutcome: (outcome) => void outcomes.push(outcome),
   });
   const results: Result[] = [];
-  const questions = new Map(system.questions.map((question) => [question.name, question]));
+  const requests = new Map(system.requests.map((request) => [request.name, request]));
   await sleep(CALM_MS);
   for (const [index, round] of rounds.entries()) {
     outcomes = [];
@@ -78,7 +78,7 @@ export async function breakInTurn(
     await sleep(RECOVERY_MS + CALM_MS);
     lag.disable();
     const heldUpMs = lag.max / 1e6;
-    const result = judge(round, outcomes, back, questions, heldUpMs);
+    const result = judge(round, outcomes, back, requests, heldUpMs);
     result.faults = result.faults.map((each) => `round ${index + 1} (${round.victim} ${round.fault}): ${each}`);
     results.push(result);
     const what = `round ${index + 1}: ${round.victim} ${round.fault}`;
@@ -108,19 +108,25 @@ async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Pro
   }
 }
 
-function judge(round: Round, outcomes: Outcome[], back: number, questions: Map<string, Question>, heldUpMs: number): Result {
+function judge(
+  round: Round,
+  outcomes: Outcome[],
+  back: number,
+  requests: Map<string, RepeatedRequest>,
+  heldUpMs: number,
+): Result {
   const faults = new Set<string>();
   // A gateway that is dead or hangs gives no answer.
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
   let recovery = 0;
-  for (const { question, asked, took, wrong, served, status } of outcomes) {
+  for (const { request, sentAt, took, wrong, served, status } of outcomes) {
     const silent = status === 0 && isEdge;
-    if (wrong !== undefined && !silent) faults.add(`${question}: ${wrong}`);
-    if (took > questions.get(question)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
-      faults.add(`${question} ${status} took ${took.toFixed(0)} ms`);
+    if (wrong !== undefined && !silent) faults.add(`${request}: ${wrong}`);
+    if (took > requests.get(request)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
+      faults.add(`${request} ${status} took ${took.toFixed(0)} ms`);
     // Without rate-limit every request must still be served.
-    if (!served && round.victim === 'rate-limit') faults.add(`${question} got ${status} because of rate-limit`);
-    if (!served) recovery = Math.max(recovery, asked - back);
+    if (!served && round.victim === 'rate-limit') faults.add(`${request} got ${status} because of rate-limit`);
+    if (!served) recovery = Math.max(recovery, sentAt - back);
   }
   if (recovery > RECOVERY_MS + heldUpMs) faults.add(`a request ${recovery} ms after the part's return was not served`);
   return { ...round, outcomes, recovery, faults: [...faults] };

@@ -13,9 +13,9 @@ import { startProcesses, type Processes, type ProcessesConfig, type ProcessName 
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { questionsOf, type Asker } from './questions.ts';
+import { requestsOf, type RequestData } from './requests.ts';
 
-/** The whole system on its own PostgreSQL and Redis, with one organization and the questions that clients ask. */
+/** The whole system on its own PostgreSQL and Redis, with one organization and the requests that clients ask. */
 export type FaultySystem = Awaited<ReturnType<typeof startFaultySystem>>;
 
 /** A part that can be broken. */
@@ -89,7 +89,7 @@ export async function startFaultySystem({
       }),
     });
     const created = new Map<string, string>();
-    const asker: Asker = { ...(await populate(processes, tls)), onCreated: (id, body) => created.set(id, body) };
+    const requestData: RequestData = { ...(await populate(processes, tls)), onCreated: (id, body) => created.set(id, body) };
     return {
       processes,
       /** The relays before each service and the database, by its name; empty without relays. */
@@ -118,15 +118,15 @@ export async function startFaultySystem({
         pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
         resume: () => void process.kill(redis!.pid, 'SIGCONT'),
       },
-      questions: questionsOf(asker),
-      asker,
+      requests: requestsOf(requestData),
+      requestData,
       /** The settings of every process. Changes count from its next start. */
       environment: settings,
       /** Further settings of one service's processes. Changes count from their next start. */
       environments,
       /** Bodies of the answers to creations of projects, by the project's id. */
       created,
-      key: asker.key,
+      key: requestData.key,
       stop,
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Collects cursors from answers, for later requests. */
 import { toolCall } from '@crs/testing/mcp';
-import { exchange } from './wire.ts';
+import { sendRequest } from './wire.ts';
 import type { Credential } from './request.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { PROJECTS } from './records.ts';
@@ -31,7 +31,7 @@ export async function learnCursors({ tools, users }: FuzzSystem): Promise<KnownC
     for (const [tool, args] of LISTS) {
       const body = JSON.stringify(toolCall(tool, { ...args, limit: 1 }));
       const headers = toolHeaders(tools, credential.header, { version: LEGACY });
-      const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
+      const { json } = await sendRequest(tools, { method: 'POST', target: '/mcp', headers, body });
       const cursor = json?.result?.structuredContent?.next_cursor as string | null | undefined;
       if (typeof cursor === 'string') cursors.push({ credential, tool, args, cursor });
     }

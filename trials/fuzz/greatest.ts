@@ -4,7 +4,7 @@ import { EMAILS, PROJECTS } from './records.ts';
 import type { Sent } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, MODERN, MODERN_META, toolHeaders } from './tool-message.ts';
-import { exchange, WireError } from './wire.ts';
+import { sendRequest, WireError } from './wire.ts';
 
 /** An input that is measured alone. */
 export interface Greatest {
@@ -42,7 +42,7 @@ export function greatestRequests(system: FuzzSystem): Greatest[] {
 export function sending(server: string, name: string, request: Sent): Greatest {
   const send = async () => {
     try {
-      const { status, text } = await exchange(server, request);
+      const { status, text } = await sendRequest(server, request);
       return status >= 500 ? [`status ${status}: ${text.slice(0, 300)}`] : [];
     } catch (error) {
       if (!(error instanceof WireError)) throw error;

@@ -2,23 +2,21 @@
 import fc from 'fast-check';
 import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
-import { longestHold, slowness, type Held } from './loop-time.ts';
+import { longestHold, slowness, type Held, type Measured } from './loop-time.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
 import { bytesOf, show, type Fuzzed } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { toolRequests, type ListedTool } from './tool-requests.ts';
-import { exchange, WireError } from './wire.ts';
+import { sendRequest, WireError } from './wire.ts';
 
 export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** How many requests are sent one at a time afterwards, to measure how long they hold the event loops. */
-  measured: number;
-  /** Inputs that are only sent one at a time. */
-  greatest: Greatest[];
+  /** Requests that are sent one at a time afterwards, to measure how long they hold the event loops. Absent: none. */
+  alone?: { processes: Measured; requests: number; greatest: Greatest[] };
 }
 
 export interface Report {
@@ -40,7 +38,7 @@ export interface Slow extends Held {
 type Drawn = Fuzzed | Raw;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
-  const { requests, seed, concurrency, measured, greatest } = config;
+  const { requests, seed, concurrency, alone } = config;
   const tools = await listTools(system);
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
     { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 19 },
@@ -64,18 +62,20 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   const violations = (await Promise.all(lanes)).flat();
 
   const slowest = new Map<string, Slow>();
-  const sendAlone = async (name: string, input: string, send: () => Promise<string[]>) => {
+  const sendAlone = async (processes: Measured, name: string, input: string, send: () => Promise<string[]>) => {
     let wrong: string[] = [];
-    const held = await longestHold(system, async () => (wrong = await send()));
+    const held = await longestHold(processes, async () => (wrong = await send()));
     const key = `${name} ${held.process}`;
     if (held.ms > (slowest.get(key)?.ms ?? -1)) slowest.set(key, { ...held, input });
     violations.push(...[...wrong, ...slowness(held)].map((violation) => `${input}: ${violation}`));
   };
-  for (const request of fc.sample(drawn, { seed: mix(seed + concurrency), numRuns: measured })) {
-    const input = `${request.route} (${wireBytes(request).length} bytes, from ${show(wireBytes(request).subarray(0, 80))})`;
-    await sendAlone(request.route, input, () => ask(request));
+  if (alone) {
+    for (const request of fc.sample(drawn, { seed: mix(seed + concurrency), numRuns: alone.requests })) {
+      const input = `${request.route} (${wireBytes(request).length} bytes, from ${show(wireBytes(request).subarray(0, 80))})`;
+      await sendAlone(alone.processes, request.route, input, () => ask(request));
+    }
+    for (const { name, send } of alone.greatest) await sendAlone(alone.processes, name, name, send);
   }
-  for (const { name, send } of greatest) await sendAlone(name, name, send);
   const seconds = (performance.now() - begun) / 1000;
   return {
     requests: sent,
@@ -111,13 +111,13 @@ function wireBytes(request: Drawn): Buffer {
 async function listTools({ tools, users }: FuzzSystem): Promise<ListedTool[]> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const headers = toolHeaders(tools, users[0].header, { version: LEGACY });
-  const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
+  const { json } = await sendRequest(tools, { method: 'POST', target: '/mcp', headers, body });
   return (json as { result: { tools: ListedTool[] } }).result.tools;
 }
 
 async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
   try {
-    return oracle.examine(request, await exchange(system.tools, request));
+    return oracle.examine(request, await sendRequest(system.tools, request));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     return { outcome: 'no answer', violations: [`wire: ${error.message}`] };

@@ -31,8 +31,8 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether a text has the form of an instant. Its date need not exist. */
-const looksLikeInstant = (value: string) => DATE_TIME.test(value);
+/** Whether a text has the form of a timestamp. Its date need not exist. */
+const looksLikeTimestamp = (value: string) => DATE_TIME.test(value);
 
 /** A timestamp, in one of its spellings. */
 function someTimestamp(): fc.Arbitrary<string> {
@@ -50,7 +50,7 @@ function someTimestamp(): fc.Arbitrary<string> {
   });
 }
 
-const NO_INSTANTS = [
+const NO_TIMESTAMPS = [
   '2025-02-29T00:00:00Z', '2025-01-01T00:00:60Z', '2025-01-01T24:00:00Z', '2025-13-01T00:00:00Z', '2025-00-10T00:00:00Z', '2025-01-32T00:00:00Z',
   '0000-01-01T00:00:00Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01', '2025-01-01', '2025-01-01T00:00:00', '2025-01-01 00:00:00Z',
   '2025-01-01T00:00:00 01:00', '2025-01-01T00:00Z', '2025-01-01T00:00:00.Z', '2025-01-01T00:00:00+24:00', '2025-01-01T00:00:00+01:60',
@@ -58,9 +58,9 @@ const NO_INSTANTS = [
   '2025-01-01T00:00:00Z\n', ' 2025-01-01T00:00:00Z', '2025-01-01T00:00:00Z\0', '2025‑01‑01T00:00:00Z', 'undefined', 'Infinity',
 ]; // prettier-ignore
 
-const noInstant = fc.oneof(
-  fc.constantFrom(...NO_INSTANTS),
-  text(1, 10_000).filter((value) => !looksLikeInstant(value)),
+const noTimestamp = fc.oneof(
+  fc.constantFrom(...NO_TIMESTAMPS),
+  text(1, 10_000).filter((value) => !looksLikeTimestamp(value)),
 );
 
 const noUuid = fc.oneof(
@@ -115,7 +115,7 @@ export function broken(schema: Schema): fc.Arbitrary<unknown> {
   const wrong: fc.Arbitrary<unknown>[] = [otherTypes];
   if (types.includes('string')) {
     if (options) wrong.push(text(0, 100).filter((value) => !options.includes(value)));
-    else if (schema['format'] === 'date-time') wrong.push(noInstant);
+    else if (schema['format'] === 'date-time') wrong.push(noTimestamp);
     else if (schema['format'] === 'uuid') wrong.push(noUuid);
     else {
       const [least, most] = [numberOf(schema, 'minLength') ?? 0, numberOf(schema, 'maxLength')];

@@ -21,7 +21,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const REPEATABLE = new Set(['set-cookie', 'vary']);
 
 /** Sends a request on a connection of its own. @param server `host:port` @throws WireError */
-export async function exchange(server: string, request: Sent): Promise<WireAnswer> {
+export async function sendRequest(server: string, request: Sent): Promise<WireAnswer> {
   const [answer, ...more] = parseAnswers(await sendPieces(server, [bytesOf(request)]), request.method);
   if (answer === undefined) throw new WireError('the connection was closed without an answer');
   if (more.length > 0) throw new WireError(`more answers than requests: ${more[0]!.status}`);

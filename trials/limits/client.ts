@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { exchange } from '@crs/testing/exchange';
+import { sendRequest } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 /** The answer to a request that counts against a limit. Times are epoch milliseconds. */
@@ -26,7 +26,7 @@ export function restClient(key: string): Client {
     const sent = Date.now();
     try {
       const options = { agent, headers: { authorization: `Bearer ${key}` } };
-      const { status, headers, body } = await exchange(`${origin}/v1/billing-offices`, options);
+      const { status, headers, body } = await sendRequest(`${origin}/v1/billing-offices`, options);
       const done = Date.now();
       const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
       if (![limit, remaining, reset].every(Number.isInteger))
@@ -50,7 +50,7 @@ export function toolClient(token: string): Client {
     const sent = Date.now();
     try {
       const options = { agent, headers: { ...MCP_HEADERS, authorization: `Bearer ${token}` } };
-      const { status, headers, body } = await exchange(`${origin}/mcp`, options, CALL);
+      const { status, headers, body } = await sendRequest(`${origin}/mcp`, options, CALL);
       const done = Date.now();
       const result = status === 200 ? JSON.parse(body).result : undefined;
       if (result && !result.isError) return { sent, done, outcome: 'admitted' };

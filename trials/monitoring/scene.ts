@@ -95,7 +95,7 @@ export async function startScene() {
     traffic: (clients: number) =>
       startLoad({
         balancer: new Balancer(processes),
-        questions: system.questions,
+        requests: system.requests,
         clients,
         pauseMs: 100,
         onOutcome: () => {},
@@ -126,7 +126,7 @@ export async function startScene() {
     importWhileFeedIsHeld: async () => {
       const holder = await openSession(system.databaseUrl);
       await holder.query('begin');
-      await holder.query(`update calls.feeds set place = place where organization = 'acme'`);
+      await holder.query(`update calls.feeds set position = position where organization = 'acme'`);
       const imported = importLines();
       const metrics = async () => (await fetch(`http://${processes.ops('calls')}/metrics`)).text();
       while (!(await metrics()).includes('error_type="55P03"')) await sleep(500);

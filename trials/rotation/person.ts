@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { exchange, type Answer } from '@crs/testing/exchange';
+import { sendRequest, type Answer } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import { Balancer, type Gateways } from '../faults/balancer.ts';
 
@@ -101,10 +101,10 @@ export class Person {
       const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(answer.body);
       if (!form) break;
       const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
-      const asked = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
+      const known = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
       answer = await this.#post(
         pathOf(form[1]!),
-        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...asked]),
+        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
       );
     }
     throw new Error(`not called back: ${answer.status} ${answer.body.slice(0, 500)}`);
@@ -119,7 +119,7 @@ export class Person {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
-    const answer = await exchange(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
+    const answer = await sendRequest(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
     for (const line of answer.headers['set-cookie'] ?? []) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
       this.#cookies.set(name!, value!);

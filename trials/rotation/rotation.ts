@@ -52,11 +52,11 @@ export async function rotate(
   await person.connect(PERSON);
   const clients = startLoad({
     balancer: new Balancer(system.processes),
-    questions: system.questions,
+    requests: system.requests,
     ...pace,
-    onOutcome: ({ served, wrong, question, status }) => {
+    onOutcome: ({ served, wrong, request, status }) => {
       requests++;
-      if (!served || wrong !== undefined) fail(`${question}: ${status} ${wrong ?? ''}`);
+      if (!served || wrong !== undefined) fail(`${request}: ${status} ${wrong ?? ''}`);
     },
   });
   let stopped = false;

@@ -83,11 +83,11 @@ async function secret(work: Work): Promise<void> {
 }
 
 async function tokenKey(work: Work): Promise<void> {
-  const { asker, processes } = work.system;
+  const { requestData, processes } = work.system;
   const old = await replaceKey(work, SigningKeyKind.SIGNING_KEY_KIND_TOKEN);
   // Tokens of `crs token create` end with their key, so they are made anew first.
-  const before = asker.token;
-  asker.token = await asOperator(work, (connection) => createToken(connection, ORGANIZATION, 'ann@acme.example'));
+  const before = requestData.token;
+  requestData.token = await asOperator(work, (connection) => createToken(connection, ORGANIZATION, 'ann@acme.example'));
   await sleep(CALM_MS);
   await retire(work, old);
   await sleep(CALM_MS);
@@ -114,10 +114,10 @@ const retire = (work: Work, keyId: string) =>
   asOperator(work, async ({ auth, operator: token }) => auth.retireSigningKey({ keyId, force: true }, await token()));
 
 async function apiKey(work: Work): Promise<void> {
-  const { asker, processes } = work.system;
-  const before = asker.key;
+  const { requestData, processes } = work.system;
+  const before = requestData.key;
   const { apiKeys } = await asOperator(work, async ({ auth, operator: token }) => auth.listKeys({}, await token(ORGANIZATION)));
-  asker.key = await asOperator(work, (connection) => createKey(connection, ORGANIZATION));
+  requestData.key = await asOperator(work, (connection) => createKey(connection, ORGANIZATION));
   await sleep(CALM_MS);
   await asOperator(work, async ({ auth, operator: token }) => {
     for (const { keyId } of apiKeys) await auth.revokeKey({ keyId }, await token(ORGANIZATION));

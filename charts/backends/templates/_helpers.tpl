@@ -34,7 +34,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* A password that is made once: read back from the Secret, if there is one. Takes (dict "root" $ "secret" NAME). */}}
+{{/* A password that is generated once, then read from the Secret. Takes (dict "root" $ "secret" NAME). */}}
 {{- define "backends.password" -}}
 {{- $existing := (lookup "v1" "Secret" .root.Release.Namespace .secret).data | default dict -}}
 {{- if $existing.password -}}{{ $existing.password | b64dec }}{{- else -}}{{ randAlphaNum 40 }}{{- end -}}

@@ -10,7 +10,7 @@
 {{- $name | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
-{{/* Selector labels: they never change in the life of a release. Takes (dict "root" $ "component" NAME). */}}
+{{/* Selector labels, which never change during the life of a release. Takes (dict "root" $ "component" NAME). */}}
 {{- define "call-research.selector" -}}
 app.kubernetes.io/name: call-research
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -51,14 +51,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The environment of every process of ours. Takes (dict "root" $ "asks" FACT). It names the addresses of other services, such as `CRS_AUTH_ADDRESS`. */}}
+{{/* The environment of each of our processes, including the addresses of other services, such as `CRS_AUTH_ADDRESS`. Takes (dict "root" $ "dependsOn" SERVICES). */}}
 {{- define "call-research.addresses" -}}
 {{- $root := .root }}
-{{- $facts := include "call-research.facts" $root | fromYaml }}
+{{- $components := include "call-research.components" $root | fromYaml }}
 {{- $suffixes := dict "grpc" "ADDRESS" "admin" "ADMIN_ADDRESS" "http" "HTTP_ADDRESS" "health" "HEALTH_ADDRESS" }}
-{{- range $target, $listeners := .asks }}
+{{- range $target, $listeners := .dependsOn }}
 {{- range $listeners }}
-CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s%s:%v" (include "call-research.fullname" $root) $target (eq . "health" | ternary "-health" "") (get (get $facts $target).listeners .) }}
+CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s%s:%v" (include "call-research.fullname" $root) $target (eq . "health" | ternary "-health" "") (get (get $components $target).listeners .) }}
 {{- end }}
 {{- end }}
 {{- if ne (include "call-research.tlsMode" $root) "off" }}
@@ -69,26 +69,26 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 {{- end }}
 {{- end }}
 
-{{/* `off` without quotation marks is false in YAML. */}}
+{{/* Reads `off` without quotes, which is false in YAML, as `off`. */}}
 {{- define "call-research.tlsMode" -}}
 {{- .Values.tls.mode | toString | replace "false" "off" -}}
 {{- end }}
 
-{{/* Whether each service has a certificate of its own, by which others know its name. Empty: no. */}}
+{{/* Whether each service has a certificate of its own, which names it. Empty: no. */}}
 {{- define "call-research.namedPeers" -}}
 {{- if has (include "call-research.tlsMode" .) (list "self-signed" "cert-manager" "secrets") }}true{{ end -}}
 {{- end }}
 
-{{/* The end of the names by which services know their clients, such as `api-gateway.crs-call-research.research.call-research`. It names the release and
-the namespace, because one CA may sign the certificates of several releases. */}}
+{{/* The suffix of the clients' names in certificates, as in `api-gateway.crs-call-research.research.call-research`. It contains the release and the
+namespace, because one CA may sign the certificates of several releases. */}}
 {{- define "call-research.peerDomain" -}}
 {{- printf "%s.%s.call-research" (include "call-research.fullname" .) .Release.Namespace -}}
 {{- end }}
 
-{{/* The parts that get a certificate, separated by commas. The jobs and the test use the certificate of `crs`. */}}
+{{/* The components that get a certificate, separated by commas. The jobs and the test use the certificate of `crs`. */}}
 {{- define "call-research.certificates" -}}
 {{- $names := list }}
-{{- range $name, $_ := include "call-research.facts" . | fromYaml }}
+{{- range $name, $_ := include "call-research.components" . | fromYaml }}
 {{- if not (has $name (list "job" "test")) }}
 {{- $names = append $names $name }}
 {{- end }}
@@ -112,7 +112,7 @@ the namespace, because one CA may sign the certificates of several releases. */}
 {{- end -}}
 {{- end }}
 
-{{/* Files that every process of ours may need. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
+{{/* The volumes of each of our processes. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
 {{- define "call-research.volumes" -}}
 {{- if ne (include "call-research.tlsMode" .root) "off" }}
 - name: tls
@@ -132,7 +132,7 @@ the namespace, because one CA may sign the certificates of several releases. */}
 {{- include "call-research.trustedMounts" . }}
 {{- end }}
 
-{{/* The trusted authorities and `extraVolumes`, which the install Job has, too. */}}
+{{/* The trusted CAs and `extraVolumes`, which the install Job mounts, too. */}}
 {{- define "call-research.trustedVolumes" }}
 {{- with .root.Values.trustedCertificates.configMap }}
 - name: trusted
@@ -173,19 +173,19 @@ annotations:
 {{- mergeOverwrite (deepCopy .root.Values.defaults) (get .root.Values .of).pod | toYaml -}}
 {{- end }}
 
-{{/* Containers beside a pod's own. Takes MERGED settings. */}}
+{{/* Additional containers of a pod. Takes MERGED settings. */}}
 {{- define "call-research.sidecars" -}}
 {{- with .sidecars }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{/* The account that pods run as. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
+{{/* The ServiceAccount of pods. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
 {{- define "call-research.serviceAccount" -}}
 {{- .settings.serviceAccount.name | default (printf "%s-%s" (include "call-research.fullname" .root) .component) -}}
 {{- end }}
 
-{{/* The address family and its policy of a Service. Takes MERGED settings. */}}
+{{/* The address family of a Service, and its policy. Takes MERGED settings. */}}
 {{- define "call-research.ipFamilies" }}
 {{- with .service.ipFamilyPolicy }}
   ipFamilyPolicy: {{ . }}
@@ -195,7 +195,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* The head of every pod. Takes (dict "root" $ "settings" MERGED). */}}
+{{/* The common fields of pods. Takes (dict "root" $ "settings" MERGED). */}}
 {{- define "call-research.pod" -}}
 enableServiceLinks: false
 {{- with concat (.root.Values.global.imagePullSecrets | default list) .root.Values.imagePullSecrets }}
@@ -228,7 +228,7 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* The head of every container. Takes (dict "root" $ "settings" MERGED "resources" RESOURCES). */}}
+{{/* The common fields of containers. Takes (dict "root" $ "settings" MERGED "resources" RESOURCES). */}}
 {{- define "call-research.container" -}}
 image: {{ include "call-research.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -251,12 +251,12 @@ resources:
 {{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicaCount }}{{- end -}}
 {{- end }}
 
-{{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "fact" FACT "settings" MERGED). */}}
+{{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "spec" SPEC "settings" MERGED). */}}
 {{- define "call-research.config" -}}
 {{- $values := .root.Values }}
-{{- $config := include "call-research.addresses" (dict "root" .root "asks" .fact.asks) | fromYaml }}
-{{- $listeners := .fact.listeners }}
-{{- /* A socket at :: takes IPv4, too, but some machines have no IPv6 at all. */}}
+{{- $config := include "call-research.addresses" (dict "root" .root "dependsOn" .spec.dependsOn) | fromYaml }}
+{{- $listeners := .spec.listeners }}
+{{- /* A socket on :: also accepts IPv4, but some nodes have no IPv6. */}}
 {{- $ipv6 := or (has "IPv6" .settings.service.ipFamilies) (contains "DualStack" .settings.service.ipFamilyPolicy) }}
 {{- $any := $ipv6 | ternary "[::]" "0.0.0.0" }}
 {{- range $listener, $port := set (deepCopy $listeners) "ops" 9090 }}
@@ -264,7 +264,7 @@ resources:
 {{- $_ := set $config ($main | ternary "CRS_LISTEN" (printf "CRS_%s_LISTEN" (upper $listener))) (printf "%s:%v" $any $port) }}
 {{- end }}
 {{- $_ := set $config "CRS_LOG_LEVEL" .settings.logLevel }}
-{{- if .fact.public }}
+{{- if .spec.public }}
 {{- with $values.trustedProxies }}
 {{- $_ := set $config "CRS_TRUSTED_PROXIES" (join "," .) }}
 {{- end }}
@@ -275,7 +275,7 @@ resources:
 {{- if has .name (list "api-gateway" "tool-gateway" "auth") }}
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
 {{- end }}
-{{- if and (include "call-research.namedPeers" .root) .fact.listeners.grpc }}
+{{- if and (include "call-research.namedPeers" .root) .spec.listeners.grpc }}
 {{- $domain := include "call-research.peerDomain" .root }}
 {{- $_ := set $config "CRS_TLS_PEER_DOMAIN" $domain }}
 {{- $further := list }}
@@ -286,10 +286,10 @@ resources:
 {{- $_ := set $config "CRS_TLS_FURTHER_PEERS" (join "," .) }}
 {{- end }}
 {{- end }}
-{{- if .fact.redis }}
+{{- if .spec.redis }}
 {{- $_ := set $config "CRS_REDIS_PREFIX" ($values.redis.keyPrefix | default (printf "%s/%s/" .root.Release.Namespace (include "call-research.fullname" .root))) }}
 {{- end }}
-{{- if .fact.database }}
+{{- if .spec.database }}
 {{- $_ := set $config "CRS_DATABASE_CONNECTIONS" .settings.databaseConnections }}
 {{- end }}
 {{- with $values.telemetry.otlpEndpoint }}

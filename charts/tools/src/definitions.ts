@@ -1,4 +1,4 @@
-/** JSON Schema (draft 7), as far as it is written here. */
+/** The keywords of JSON Schema (draft 7) that this file uses. */
 export type Schema = { [key: string]: unknown };
 
 const text = { type: 'string' };
@@ -27,7 +27,7 @@ const each = (names: string[], schema: Schema) => object(Object.fromEntries(name
 const asKubernetesHasIt = { type: 'array', items: { $ref: '#/definitions/anything' } };
 const peers = { type: 'array', items: { $ref: '#/definitions/peer' } };
 
-/** What values refer to by `{"$ref": "#/definitions/NAME"}`. */
+/** The definitions that values refer to by `{"$ref": "#/definitions/NAME"}`. */
 export const DEFINITIONS: Record<string, Schema> = {
   /** Only Kubernetes knows all keys of these objects; kubeconform and the API server check them. */
   anything: { type: 'object', additionalProperties: true },
@@ -39,7 +39,7 @@ export const DEFINITIONS: Record<string, Schema> = {
       ['existingSecret'],
     ),
   ),
-  /** A list is the form of an older chart, which the chart's own checks name. */
+  /** Admits the list of older charts, for which the chart's own checks have a better message. */
   dns: {
     anyOf: [
       object({ to: peers, ports: { type: 'array', items: { $ref: '#/definitions/port' }, minItems: 1 } }),

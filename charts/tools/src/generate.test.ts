@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHARTS, generate } from './generate.ts';
 
 describe.each(CHARTS)('%s', (chart) => {
-  test('its schema and its table of values are those of values.yaml (node charts/tools/src/generate.ts writes them)', async () => {
+  test('its schema and its list of values are those of values.yaml (node charts/tools/src/generate.ts writes them)', async () => {
     for (const [path, text] of await generate(chart)) expect(await readFile(path, 'utf8'), path).toBe(text);
   });
 

@@ -1,4 +1,4 @@
-// Writes a chart's values.schema.json, and the table of values in its README.md, from its values.yaml.
+// Writes a chart's values.schema.json, and the list of values in its README.md, from its values.yaml.
 import { readFile, writeFile } from 'node:fs/promises';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
 import { DEFINITIONS, type Schema } from './definitions.ts';
@@ -9,14 +9,14 @@ const BEGIN = '<!-- prettier-ignore-start -->';
 const END = '<!-- prettier-ignore-end -->';
 
 interface Value {
-  /** `redis.key`. */
+  /** Such as `redis.key`. */
   path: string;
-  /** The comment's prose. A leaf's begins with `--` there, a group's doesn't. */
+  /** The comment's prose, without the `--` that precedes the prose of a leaf. */
   prose: string;
   default: unknown;
 }
 
-/** What the comment right above a key says. */
+/** Reads the comment directly above a key. */
 function readComment(lines: string[], keyLine: number): { prose: string; annotation: Schema } {
   const comment: string[] = [];
   for (let at = keyLine - 1; at >= 0 && /^\s*#/.test(lines[at]!); at -= 1) comment.unshift(lines[at]!.replace(/^\s*# ?/, ''));
@@ -74,7 +74,7 @@ function typeOf(value: Node | null): string {
   return plain === null ? 'null' : typeof plain;
 }
 
-/** Prose on one line; an example stays in values.yaml. */
+/** Joins the prose to one line, without examples. */
 function flow(prose: string): string {
   return prose
     .replace(/For example\n```[^]*?```/, '')
@@ -88,24 +88,22 @@ function writeSchema(schema: Schema): string {
   const wanted = Object.entries(DEFINITIONS).filter(([name]) => used(name));
   const definitions = Object.fromEntries(wanted);
   const own = schema['properties'] as { [key: string]: Schema };
-  // Helm adds it where the chart is part of another, with the keys of all charts.
+  // Helm adds it to a subchart, with the keys of all charts.
   const properties = { ...own, global: { type: 'object', ...own['global'], additionalProperties: true } };
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema, properties, definitions }, null, 2)}\n`;
 }
 
-function writeTable(values: Value[]): string {
-  const cell = (text: string) => text.replaceAll('|', '\\|');
-  const rows = values
-    .filter(({ prose, default: value }) => prose || value !== undefined)
+/** Leaves out values whose names explain them. */
+function writeList(values: Value[]): string {
+  return values
+    .filter(({ prose }) => prose)
     .map(({ path, prose, default: value }) =>
-      value === undefined
-        ? `| **\`${path}\`** | | ${cell(flow(prose))} |`
-        : `| \`${path}\` | \`${cell(JSON.stringify(value))}\` | ${cell(flow(prose))} |`,
-    );
-  return ['| value | default | |', '| --- | --- | --- |', ...rows].join('\n');
+      value === undefined ? `- **\`${path}\`**: ${flow(prose)}` : `- \`${path}\` (\`${JSON.stringify(value)}\`): ${flow(prose)}`,
+    )
+    .join('\n');
 }
 
-/** The two files of a chart, by path, as they should be. */
+/** Returns the two generated files of a chart, by path. */
 export async function generate(chart: string): Promise<Map<string, string>> {
   const file = (name: string) => new URL(`${chart}/${name}`, ROOT).pathname;
   const reader = new Reader(await readFile(file('values.yaml'), 'utf8'));
@@ -116,7 +114,7 @@ export async function generate(chart: string): Promise<Map<string, string>> {
   if (tail === undefined) throw new Error(`${file('README.md')} has no place for the values`);
   return new Map([
     [file('values.schema.json'), schema],
-    [file('README.md'), `${head}${BEGIN}\n\n${writeTable(reader.values)}\n\n${END}${tail}`],
+    [file('README.md'), `${head}${BEGIN}\n\n${writeList(reader.values)}\n\n${END}${tail}`],
   ]);
 }
 

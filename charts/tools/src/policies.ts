@@ -3,7 +3,7 @@ import { ofKind, pods, type Manifest } from './render.ts';
 type Direction = 'ingress' | 'egress';
 type Labels = Record<string, string>;
 
-/** Pods of a release that NetworkPolicies know apart, by component. */
+/** The pods of a release that NetworkPolicies distinguish, by component. */
 export function components(manifests: Manifest[]): Map<string, Labels> {
   return new Map(pods(manifests).map(({ metadata }) => [metadata.labels['app.kubernetes.io/component'], metadata.labels]));
 }
@@ -13,7 +13,7 @@ function selects(selector: Manifest, labels: Labels): boolean {
   return Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
 }
 
-/** The rules of a direction that hold for a pod; undefined: it is not isolated, so everything is allowed. */
+/** Returns the rules of a direction that apply to a pod; undefined if it isn't isolated, so everything is allowed. */
 function rulesFor(manifests: Manifest[], labels: Labels, direction: Direction): Manifest[] | undefined {
   const type = direction === 'ingress' ? 'Ingress' : 'Egress';
   const policies = ofKind(manifests, 'NetworkPolicy').filter(
@@ -37,8 +37,8 @@ function allows(manifests: Manifest[], pod: Labels, direction: Direction, other:
 }
 
 /**
- * Who may open a connection to whom within a release, as `from -> to:port`: both ends must allow it. Half-open ones, which one end
- * allows and the other doesn't, are named too.
+ * Lists the connections that a release allows between its pods, as `from -> to:port`: both ends must allow each. Also lists the half-open ones,
+ * which only one end allows.
  */
 export function arrows(manifests: Manifest[], ports: number[]): { open: string[]; halfOpen: string[] } {
   const all = components(manifests);
@@ -50,7 +50,7 @@ export function arrows(manifests: Manifest[], ports: number[]): { open: string[]
         const out = allows(manifests, fromLabels, 'egress', toLabels, port);
         const into = allows(manifests, toLabels, 'ingress', fromLabels, port);
         if (out && into) open.push(`${from} -> ${to}:${port}`);
-        // A listener for everybody is open whatever the others may do.
+        // A listener that admits everybody isn't half-open, whatever the other pods allow.
         else if (out || (into && !forEverybody(manifests, toLabels, port))) halfOpen.push(`${from} -> ${to}:${port}`);
       }
     }
@@ -64,7 +64,7 @@ function forEverybody(manifests: Manifest[], labels: Labels, port: number): bool
   );
 }
 
-/** What a component's policies say about the world outside the release: `peers:ports`, peers as JSON, `anywhere` where none is named. */
+/** Lists what a component's policies allow beyond the release, as `peers:ports`: peers as JSON, or `anywhere`. */
 export function outside(manifests: Manifest[], component: string, direction: Direction): string[] {
   const labels = components(manifests).get(component);
   if (!labels) throw new Error(`no pod of ${component}`);

@@ -5,23 +5,24 @@ import { parseAllDocuments } from 'yaml';
 
 const CHARTS = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A Kubernetes object, as loosely as tests read it. */
-// oxlint-disable-next-line typescript/no-explicit-any -- rendered YAML has no types of ours; a wrong path fails the test that takes it
+/** A Kubernetes object. */
+// oxlint-disable-next-line typescript/no-explicit-any -- rendered YAML has no types; a test fails at a wrong path
 export type Manifest = any;
 
 export interface RenderOptions {
   chart?: string;
   release?: string;
   namespace?: string;
-  /** Files in the chart, such as `examples/trial.yaml`. */
+  /** Values files in the chart, such as `examples/trial.yaml`. */
   files?: string[];
-  /** Values over those of the files. */
+  /** Values that override those of the files. */
   values?: object;
 }
 
 /**
- * What `helm template` makes of a chart, in its order. `HELM` names the program.
- * @throws Error with what helm says
+ * Renders a chart by `helm template`. `HELM` names the program.
+ * @returns the objects, in Helm's order
+ * @throws Error with Helm's message
  */
 export async function render({
   chart = 'call-research',
@@ -46,7 +47,7 @@ export async function render({
     .filter((manifest) => manifest !== null);
 }
 
-/** The one object of a kind and name. */
+/** Finds the object with a kind and a name. */
 export function find(manifests: Manifest[], kind: string, name: string): Manifest {
   const found = manifests.filter((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found.length !== 1) throw new Error(`${found.length} objects ${kind} ${name}`);
@@ -57,7 +58,7 @@ export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
   return manifests.filter((manifest) => manifest.kind === kind);
 }
 
-/** Every pod that the manifests would start, with the name of what starts it. */
+/** Lists each pod that the manifests would start, with the name of its owner. */
 export function pods(manifests: Manifest[]): { name: string; kind: string; metadata: Manifest; spec: Manifest }[] {
   return manifests.flatMap((manifest) => {
     const { kind, metadata, spec } = manifest;

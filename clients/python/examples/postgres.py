@@ -1,4 +1,4 @@
-"""Your calls in your own PostgreSQL. Run it as often as you like, such as each minute: it goes on where it stopped.
+"""Your calls in your own PostgreSQL. Run it as often as you like, for example every minute: it continues where it stopped.
 
 CRS_API_KEY=crk_... CRS_BASE_URL=http://127.0.0.1:8080/v1 python postgres.py postgresql://user:password@host/database
 """

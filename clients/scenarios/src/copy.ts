@@ -8,26 +8,26 @@ interface Row {
 }
 interface Position {
   cursor: string | null;
-  walk: string | null;
+  resync: string | null;
 }
 
-/** A copy that a client keeps, read without the client. */
+/** A client's copy, read directly from its database. */
 export interface Copy {
-  /** `sqlite:` and a file's path, or a `postgresql://` address. */
+  /** `sqlite:PATH`, or a `postgresql://` URL. */
   address: string;
-  /** The JSON text of each call, by its id. */
+  /** The JSON text of each call, by id. */
   documents(): Promise<Map<string, string>>;
   position(): Promise<Position>;
 }
 
 const DOCUMENTS = 'select call_id, cast(document as text) as document from call_research_calls';
-const POSITION = 'select cursor, walk from call_research_sync';
+const POSITION = 'select cursor, resync from call_research_sync';
 
 export function copyIn(address: string): Copy {
   async function select<T>(statement: string): Promise<T[]> {
     if (address.startsWith('sqlite:')) {
       const path = address.slice('sqlite:'.length);
-      if (!existsSync(path)) throw new Error(`there is no copy at ${path}`);
+      if (!existsSync(path)) throw new Error(`no copy at ${path}`);
       const database = new DatabaseSync(path, { readOnly: true });
       const rows = database.prepare(statement).all() as T[];
       database.close();

@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-/** Command lines of the programs that use one client. */
+/** The command lines of the programs for one client. */
 export interface Programs {
-  /** See README.md. */
+  /** See "Protocol of a runner" in README.md. */
   runner: string[];
-  /** The examples; they get the copy's file or address as their argument. */
+  /** The examples. Their argument is the file or the URL of the copy. */
   sqlite: string[];
   postgres: string[];
 }
 
-/** The programs by language. `.ci/clients/run` writes the file that `CRS_CLIENT_PROGRAMS` names. */
+/** The programs by language, from the file that `.ci/clients/run` writes. */
 export const PROGRAMS = JSON.parse(readFileSync(process.env['CRS_CLIENT_PROGRAMS']!, 'utf8')) as Record<string, Programs>;
 
 export interface ClientError {
@@ -24,18 +24,18 @@ export interface ClientError {
 }
 
 export interface Outcome {
-  // oxlint-disable-next-line typescript/no-explicit-any -- results are looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tests read results of any shape
   result?: any;
   error?: ClientError;
 }
 
-/** Runs a runner. @throws Error where the runner is broken */
+/** Sends an action to a runner. @throws Error if the runner fails */
 export async function act(command: string[], input: object): Promise<Outcome> {
   const output = await run(command, JSON.stringify(input));
   return JSON.parse(output) as Outcome;
 }
 
-/** Runs a program. @returns its standard output @throws Error where it fails */
+/** Runs a program. @returns its standard output @throws Error if it exits with an error */
 export async function run([program = '', ...args]: string[], input = '', env: Record<string, string> = {}): Promise<string> {
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'pipe' });
   child.stdin.on('error', () => {});

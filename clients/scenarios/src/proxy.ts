@@ -2,15 +2,15 @@ import { createServer, request as send, type IncomingHttpHeaders, type IncomingM
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** The fate of one request; absent: it is passed on, and so is the answer. */
+/** What the proxy does to one request. Absent: it forwards the request and the response. */
 export type Fault =
-  /** The proxy answers; the service never sees the request. */
+  /** The proxy responds; the service never gets the request. */
   | { status: number; headers?: Record<string, string>; body?: string }
-  /** The service sees the request; the connection is cut before its answer, or in the middle of its body. */
+  /** The service gets the request. The proxy cuts the connection before the response, or in the middle of its body. */
   | { cut: 'before' | 'inside' }
-  /** The proxy keeps the request for so many milliseconds, then cuts the connection. */
+  /** The proxy holds the request for this many milliseconds, then cuts the connection. */
   | { hang: number }
-  /** The body of the answer is changed. */
+  /** The proxy changes the response body. */
   | { rewrite: (body: string) => string };
 
 export interface Exchange {
@@ -21,18 +21,18 @@ export interface Exchange {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The status that the client got; undefined where it got none. */
+  /** The status that the client got, if any. */
   status?: number;
 }
 
 export interface Proxy {
-  /** Base address of the API through the proxy, with `/v1`. */
+  /** The base URL of the API through the proxy, with `/v1`. */
   baseUrl: string;
   /** The requests since the last `reset`. */
   exchanges: Exchange[];
   /**
-   * Forgets the requests so far. From now on, `decide` says what happens to each request. It may first change something in the service: the client
-   * waits meanwhile. @param index of the request, from 0
+   * Forgets the requests so far. From now on, `decide` returns the fault for each request. It may change something in the service first, while the
+   * client waits. @param index of the request, from 0
    */
   reset(decide?: (exchange: Exchange, index: number) => Fault | undefined | Promise<Fault | undefined>): void;
   close(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       exchange.status = fault.status;
       return void response.writeHead(fault.status, fault.headers).end(fault.body ?? '');
     }
-    const answer = await ask(method, path, headers, body);
+    const answer = await forward(method, path, headers, body);
     if (!answer || (fault && 'cut' in fault && fault.cut === 'before')) return void response.destroy();
     const { 'transfer-encoding': _, 'content-length': __, connection: ___, ...passed } = answer.headers;
     const text = fault && 'rewrite' in fault ? Buffer.from(fault.rewrite(answer.body.toString())) : answer.body;
@@ -68,10 +68,10 @@ export async function startProxy(target: string): Promise<Proxy> {
     response.write(text.subarray(0, text.length / 2), () => response.destroy());
   }
 
-  /** @returns undefined where the service can't be reached */
-  function ask(method: string, path: string, headers: IncomingHttpHeaders, body: Buffer) {
+  /** Forwards a request. @returns undefined if the service can't be reached */
+  function forward(method: string, path: string, headers: IncomingHttpHeaders, body: Buffer) {
     return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer } | undefined>((resolve) => {
-      // The answer's text is compared and cut, so it must not be compressed.
+      // The tests compare and cut the response's text, so it must not be compressed.
       const plain = { ...headers, 'accept-encoding': 'identity', connection: 'close' };
       const request = send({ hostname, port, method, path, headers: plain }, (response) => {
         buffer(response).then(

@@ -12,10 +12,10 @@ export interface ClientWorld {
   scarceKey: string;
   /** Imports records of the organization. */
   load(records: object[]): Promise<void>;
-  /** Asks the service without the proxy. @returns the body of a 200 */
+  /** Sends a GET request to the service, not through the proxy. @returns the body of a 200 */
   ask(path: string): Promise<string>;
-  /** Makes the service forget the deletions so far, as it does after 30 days. */
-  forgetDeletions(): Promise<void>;
+  /** Prunes all deletions from the feed, as the service does after 30 days. */
+  pruneDeletions(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export const RANGE = { start_date: '2025-01-01T00:00:00Z', end_date: '2026-01-01
 export const LEAD = 'ann@acme.example';
 const CALLS = 23;
 
-/** A record of a call. Its summary is long enough for a body to be cut inside it. */
+/** An import record of a call. The summary is long enough for the proxy to cut a body within it. */
 export const call = (id: string, more: object = {}) => ({
   type: 'call',
   organization: 'acme',
@@ -71,8 +71,8 @@ export async function startClientWorld(): Promise<ClientWorld> {
       if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
       return response.text();
     },
-    forgetDeletions: async () => {
-      await world.database.query('update calls.feeds set forgotten = place');
+    pruneDeletions: async () => {
+      await world.database.query('update calls.feeds set pruned = position');
       await world.database.query('delete from calls.changes where deleted');
     },
     close: async () => {

@@ -56,7 +56,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
       },
       { timeout: 5_000, interval: 250 },
     );
-    expect(await copy.position()).toEqual({ cursor: expect.any(String), walk: null });
+    expect(await copy.position()).toEqual({ cursor: expect.any(String), resync: null });
   }
 
   it('iterates over all changes', async () => {
@@ -79,11 +79,11 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   ])('fills a copy in %s, then follows', async (_name, create) => {
     const copy = create();
     const first = await sync(copy, pagesOf(10));
-    expect(first.result).toEqual({ changed: 23, deleted: 0, walks: 1 });
+    expect(first.result).toEqual({ changed: 23, deleted: 0, full_resyncs: 1 });
     await expectWhole(copy);
-    expect((await sync(copy)).result).toEqual({ changed: 0, deleted: 0, walks: 0 });
+    expect((await sync(copy)).result).toEqual({ changed: 0, deleted: 0, full_resyncs: 0 });
     await system.load([call('call-3', { summary: null }), deletion('call-4'), call('new')]);
-    expect((await sync(copy)).result).toEqual({ changed: 2, deleted: 1, walks: 0 });
+    expect((await sync(copy)).result).toEqual({ changed: 2, deleted: 1, full_resyncs: 0 });
     await expectWhole(copy);
     await system.load([deletion('new')]);
   });
@@ -98,7 +98,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
       return undefined;
     });
     const { result } = await sync(copy, pagesOf(6));
-    expect(result.walks).toBe(1);
+    expect(result.full_resyncs).toBe(1);
     await expectWhole(copy);
   });
 
@@ -107,18 +107,18 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     await sync(copy);
     await system.load([settings({ allowed_fields: ['rating'], anonymize_interviewees: true }), deletion('call-5')]);
     const { result } = await sync(copy, pagesOf(6));
-    expect(result.walks).toBe(1);
+    expect(result.full_resyncs).toBe(1);
     await expectWhole(copy);
     expect((await copy.documents()).get('call-1')).not.toContain('summary');
   });
 
-  it('begins again where settings change in the middle of a walk', async () => {
+  it('begins again where settings change in the middle of a resync', async () => {
     const copy = inPostgres();
     system.proxy.reset(async (_exchange, index) => {
       if (index === 2) await system.load([settings({ allowed_fields: ['rating'] })]);
       return undefined;
     });
-    expect((await sync(copy, pagesOf(6))).result.walks).toBe(2);
+    expect((await sync(copy, pagesOf(6))).result.full_resyncs).toBe(2);
     await expectWhole(copy);
   });
 
@@ -126,9 +126,9 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     const copy = inSqlite();
     await sync(copy);
     await system.load([deletion('call-7'), call('call-8', { rating: 2 })]);
-    await system.forgetDeletions();
+    await system.pruneDeletions();
     const { result } = await sync(copy, pagesOf(6));
-    expect(result).toEqual({ changed: 22, deleted: 0, walks: 1 });
+    expect(result).toEqual({ changed: 22, deleted: 0, full_resyncs: 1 });
     await expectWhole(copy);
   });
 
@@ -148,11 +148,11 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     system.proxy.reset((_exchange, index) => (index === 2 ? { cut: 'inside' } : undefined));
     const { error } = await sync(copy, { ...pagesOf(6), client: { max_retries: 0 } });
     expect(error).toMatchObject({ type: 'ConnectionError' });
-    const { cursor, walk } = await copy.position();
-    expect([cursor, walk]).toEqual([expect.any(String), expect.any(String)]);
+    const { cursor, resync } = await copy.position();
+    expect([cursor, resync]).toEqual([expect.any(String), expect.any(String)]);
     expect((await copy.documents()).size).toBe(12);
     system.proxy.reset();
-    expect((await sync(copy, pagesOf(6))).result).toEqual({ changed: 11, deleted: 0, walks: 0 });
+    expect((await sync(copy, pagesOf(6))).result).toEqual({ changed: 11, deleted: 0, full_resyncs: 0 });
     expect(system.proxy.exchanges[0]!.path).toContain(`cursor=${encodeURIComponent(cursor!)}`);
     await expectWhole(copy);
   });
@@ -168,7 +168,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     });
     const { result } = await sync(copy, pagesOf(6));
     await restart;
-    expect(result).toEqual({ changed: 23, deleted: 0, walks: 1 });
+    expect(result).toEqual({ changed: 23, deleted: 0, full_resyncs: 1 });
     await expectWhole(copy);
   });
 
@@ -217,7 +217,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     const slow = sync(copy, pagesOf(6));
     await held.promise;
     const { result } = await sync(copy, pagesOf(6));
-    expect(result.walks).toBe(0);
+    expect(result.full_resyncs).toBe(0);
     other.resolve();
     expect((await slow).error).toMatchObject({ type: 'ProtocolError', message: expect.stringMatching(/another sync/i) });
     await expectWhole(copy);
@@ -227,7 +227,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     const copy = inPostgres();
     await act(other.runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address });
     await system.load([deletion('call-9'), call('call-8', { rating: 3 })]);
-    expect((await sync(copy)).result).toEqual({ changed: 1, deleted: 1, walks: 0 });
+    expect((await sync(copy)).result).toEqual({ changed: 1, deleted: 1, full_resyncs: 0 });
     await expectWhole(copy);
   });
 

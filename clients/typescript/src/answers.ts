@@ -2,7 +2,7 @@ import { ProtocolError } from './errors.ts';
 import type { Answer } from './transport.ts';
 import type { ChangesPage } from './types.ts';
 
-/** @throws ProtocolError where the body isn't JSON */
+/** @throws ProtocolError if the body isn't JSON */
 export function readJson<T>({ status, headers, text }: Answer): T {
   try {
     return JSON.parse(text) as T;
@@ -15,7 +15,7 @@ export function readJson<T>({ status, headers, text }: Answer): T {
 const TYPES = ['call.changed', 'call.deleted', 'access.changed'];
 
 /**
- * Checks what an endless loop or a wrong copy would come from.
+ * Rejects a page that would cause an endless loop or corrupt a copy.
  * @param sent the cursor of the request @throws ProtocolError
  */
 export function checkPage(page: ChangesPage, sent: string | null | undefined): ChangesPage {

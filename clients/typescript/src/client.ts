@@ -1,6 +1,6 @@
 import { checkPage, readJson } from './answers.ts';
 import { sync, type Store, type SyncOptions, type SyncSummary } from './sync.ts';
-import { TagMemory } from './tag-memory.ts';
+import { BodyCache } from './body-cache.ts';
 import { Transport, type Answer, type Request, type RequestOptions } from './transport.ts';
 import type {
   BillingOffice,
@@ -18,16 +18,16 @@ import type {
 import { VERSION } from './version.ts';
 
 export interface ClientOptions extends Omit<RequestOptions, 'signal'> {
-  /** A key of the organization, `crk_...`. */
+  /** An API key of the organization, `crk_...`. */
   key: string;
-  /** The base address of the API, with `/v1`. */
+  /** The base URL of the API, with `/v1`. */
   baseUrl: string;
 }
 
-/** A client of one organization's key. It is safe to use for many requests at the same time; make one and share it, because it holds all its requests after a 429. */
+/** A client of the API for one organization's key. Create one and share it: after a 429, all its requests wait. Concurrent requests are safe. */
 export class CallResearch {
   readonly #transport: Transport;
-  readonly #tags = new TagMemory();
+  readonly #cache = new BodyCache();
 
   constructor({ key, baseUrl, ...options }: ClientOptions) {
     const headers = {
@@ -38,7 +38,7 @@ export class CallResearch {
     this.#transport = new Transport(baseUrl, headers, options);
   }
 
-  /** The calls of a range of creation times, newest first; with `expand: 'detail'`, each in full. It asks for page after page. */
+  /** Yields the calls that were created in a range of time, newest first, page by page; with `expand: 'detail'`, each call in full. */
   calls(query: CallsQuery & { expand: 'detail' }, options?: RequestOptions): AsyncGenerator<Call>;
   calls(query: CallsQuery & { expand?: never }, options?: RequestOptions): AsyncGenerator<CallListItem>;
   calls(query: CallsQuery, options?: RequestOptions): AsyncGenerator<Call | CallListItem>;
@@ -52,12 +52,12 @@ export class CallResearch {
     }
   }
 
-  /** The changes since `cursor`; without one, every call and the changes meanwhile. It ends where there are no more for now. */
+  /** Yields the changes after `cursor`, or every call and its later changes without one, until there are no more. */
   async *changes(query: ChangesQuery = {}, options?: RequestOptions): AsyncGenerator<Change> {
     for await (const { data } of this.changePages(query, options)) yield* data;
   }
 
-  /** As {@link changes}, page by page. Keep `next_cursor` once a page is dealt with, and begin there the next time. */
+  /** Like {@link changes}, page by page. Once you have applied a page, store its `next_cursor`, and continue from it the next time. */
   async *changePages(query: ChangesQuery = {}, options?: RequestOptions): AsyncGenerator<ChangesPage> {
     for (let { cursor } = query; ;) {
       const answer = await this.#get('/changes', { ...query, cursor }, options);
@@ -68,25 +68,25 @@ export class CallResearch {
     }
   }
 
-  /** One call in full. Where it hasn't changed since this client last read it, the service sends no body. */
+  /** Returns a call in full. The client caches it with its `ETag`, so the service doesn't send an unchanged call again. */
   async getCall(callId: string, query: GetCallQuery = {}, options?: RequestOptions): Promise<Call> {
     const path = `/calls/${encodeURIComponent(callId)}`;
-    const known = this.#tags.find(path, query);
+    const known = this.#cache.find(path, query);
     const answer = await this.#get(path, query, options, known && { 'If-None-Match': known.tag });
     if (answer.status === 304 && known) return JSON.parse(known.text) as Call;
     const call = readJson<Call>(answer);
-    this.#tags.keep(path, query, { tag: answer.headers.get('ETag'), text: answer.text });
+    this.#cache.keep(path, query, { tag: answer.headers.get('ETag'), text: answer.text });
     return call;
   }
 
-  /** The default office first, then by name. */
+  /** Returns the default office first, then the others by name. */
   async billingOffices(options?: RequestOptions): Promise<BillingOffice[]> {
     return readJson<{ data: BillingOffice[] }>(await this.#get('/billing-offices', {}, options)).data;
   }
 
   /**
-   * Creates a project once, also where it has to be sent several times. To be sure of it beyond the life of this process, store an `idempotencyKey`
-   * of your own before, and use it again afterwards; the service knows it for 24 hours.
+   * Creates a project once, even if the request has to be retried. If a later run of your program may repeat the creation, store an `idempotencyKey`
+   * of your own first, and pass it again: for 24 hours, the same key with the same project returns the same response.
    */
   async createProject(project: NewProject, options: RequestOptions & { idempotencyKey?: string } = {}): Promise<Project> {
     const { idempotencyKey = crypto.randomUUID(), ...rest } = options;
@@ -101,8 +101,8 @@ export class CallResearch {
   }
 
   /**
-   * Brings a copy up to date: the first time with every call there is, later with what has changed. Call it again and again, such as each minute.
-   * Where it is interrupted, the next one goes on.
+   * Brings a copy up to date: the first sync stores all calls, later ones apply what has changed. Call it regularly, for example every minute. After an
+   * interruption, the next sync continues.
    */
   sync(store: Store, options: SyncOptions = {}): Promise<SyncSummary> {
     return sync((query, requestOptions) => this.#get('/changes', query, requestOptions), store, options);

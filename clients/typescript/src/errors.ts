@@ -9,16 +9,16 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Every error of this package. Log `requestIds`: by them the operator of the service finds what happened. */
+/** The base class of all errors of this package. Log `requestIds`: the operator of the service finds the requests in its log by them. */
 export class CallResearchError extends Error {
   override readonly name: string = 'CallResearchError';
-  /** Null where no answer came, or the answer isn't the API's. */
+  /** Null without an answer, or if the answer isn't the API's. */
   readonly code: ErrorCode | null;
-  /** HTTP status of the last try; null where it got no answer. */
+  /** The HTTP status of the last attempt; null without an answer. */
   readonly status: number | null;
-  /** The request id of each try that got an answer, oldest first. */
+  /** The request id of each attempt that got an answer, oldest first. */
   readonly requestIds: readonly string[];
-  /** Seconds after which the service asks to try again; null where it doesn't say. */
+  /** The number of seconds after which the service says to try again; null if it doesn't say. */
   readonly retryAfter: number | null;
 
   constructor(message: string, { code, status, requestIds = [], retryAfter, cause }: ErrorDetails = {}) {
@@ -40,7 +40,7 @@ export class UnauthorizedError extends CallResearchError {
   override readonly name = 'UnauthorizedError';
 }
 
-/** It doesn't exist, or the organization or key may not use it. */
+/** The resource doesn't exist, or the organization or key may not use it. */
 export class NotFoundError extends CallResearchError {
   override readonly name = 'NotFoundError';
 }
@@ -50,17 +50,17 @@ export class RateLimitedError extends CallResearchError {
   override readonly name = 'RateLimitedError';
 }
 
-/** The service failed, also after the last try. */
+/** The service failed, even after the last attempt. */
 export class ServerError extends CallResearchError {
   override readonly name = 'ServerError';
 }
 
-/** The last try got no whole answer: the connection was refused or cut, or `timeout` was over. */
+/** The last attempt got no complete answer: the connection was refused or cut, or `timeout` has passed. */
 export class ConnectionError extends CallResearchError {
   override readonly name = 'ConnectionError';
 }
 
-/** An answer isn't what the API promises, or another program changes the same copy. The copy is as it was before. */
+/** An answer violates the API's contract, or another program is changing the same copy. The copy is unchanged. */
 export class ProtocolError extends CallResearchError {
   override readonly name = 'ProtocolError';
 }
@@ -73,7 +73,7 @@ const CLASSES = {
   internal_error: ServerError,
 };
 
-/** The error for an answer whose status isn't a success. A proxy between client and service may answer without the API's error body. */
+/** Returns the error for an unsuccessful status. The answer of a proxy in between may lack the API's error body. */
 export function errorOf(status: number, body: string, requestIds: string[], retryAfter: number | undefined): CallResearchError {
   const { code = codeOf(status), message = `the answer has status ${status} and no error body` } = readEnvelope(body);
   const Class = CLASSES[code];

@@ -1,6 +1,6 @@
-/** Finds values in JSON text without reading them, so that a copy keeps each number and each absent key as it was sent. The text must be valid JSON. */
+/** Finds values in JSON text without parsing them, so that a copy keeps them exactly as they were sent. The text must be valid JSON. */
 
-/** The text of the member `call` of each object in the array `data`, exactly as it was sent; undefined where an object has none. */
+/** Returns the JSON text of the member `call` of each object in the array `data`; undefined for an object without it. */
 export function rawCalls(text: string): (string | undefined)[] {
   const data = member(text, start(text, 0), 'data');
   return data === undefined ? [] : elements(text, data).map((at) => slice(text, member(text, at, 'call')));
@@ -8,7 +8,7 @@ export function rawCalls(text: string): (string | undefined)[] {
 
 const slice = (text: string, at: number | undefined) => (at === undefined ? undefined : text.slice(at, end(text, at)));
 
-/** Where the value of the object's member begins. A repeated key counts at its last place, as it does for `JSON.parse`. */
+/** Returns the position of the value of a member. Of repeated keys the last one counts, as for `JSON.parse`. */
 function member(text: string, object: number, key: string): number | undefined {
   let found: number | undefined;
   for (const at of elements(text, object)) {
@@ -18,7 +18,7 @@ function member(text: string, object: number, key: string): number | undefined {
   return found;
 }
 
-/** Where each element of an array, or each key of an object, begins. */
+/** Returns the position of each element of an array, or of each key of an object. */
 function elements(text: string, container: number): number[] {
   const isObject = text[container] === '{';
   const found: number[] = [];
@@ -32,13 +32,13 @@ function elements(text: string, container: number): number[] {
   return found;
 }
 
-/** The first place from `at` on that is no white space. */
+/** Skips white space from `at` on. */
 function start(text: string, at: number): number {
   while (' \n\r\t'.includes(text.charAt(at)) && at < text.length) at++;
   return at;
 }
 
-/** The place behind the value that begins at `at`. */
+/** Returns the position after the value that begins at `at`. */
 function end(text: string, at: number): number {
   if (text[at] === '"') return endOfString(text, at);
   if (text[at] !== '{' && text[at] !== '[') return search(text, /[,\]}\s]|$/g, at);

@@ -1,4 +1,4 @@
-/** Copies in PostgreSQL and in SQLite. Both use the same tables, also those of the Python client, so that any of them goes on where another stopped. */
+/** Stores of a copy in PostgreSQL and in SQLite. Both use the same tables as the Python client, so that either client can continue the other's copy. */
 import { ProtocolError } from './errors.ts';
 import type { Position, Store, StoredChange } from './sync.ts';
 
@@ -10,7 +10,7 @@ export interface PostgresPool {
 
 export interface PostgresConnection {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
-  /** @param destroy whether the connection is closed instead of used again */
+  /** @param destroy whether to close the connection instead of returning it to the pool */
   release(destroy?: boolean): void;
 }
 
@@ -20,21 +20,21 @@ export interface SqliteDatabase {
   prepare(sql: string): { run(...values: (string | null)[]): { changes: number | bigint }; get(): unknown };
 }
 
-/** `json` keeps the text of a document; `jsonb` would write its numbers anew. */
+/** `json` keeps the text of a document; `jsonb` would reformat numbers. */
 const tables = (json: 'json' | 'text') => `
-  create table if not exists call_research_calls (call_id text primary key, document ${json} not null, changed_at text not null, walk text);
-  create table if not exists call_research_sync (one integer primary key check (one = 1), cursor text, walk text);
+  create table if not exists call_research_calls (call_id text primary key, document ${json} not null, changed_at text not null, resync text);
+  create table if not exists call_research_sync (one integer primary key check (one = 1), cursor text, resync text);
   insert into call_research_sync (one) values (1) on conflict do nothing;`;
 
 const anotherSync = () =>
-  new ProtocolError('another sync of this copy is at work: let it finish, and run one sync of a copy at a time');
+  new ProtocolError('another sync of this copy is running: let it finish, and run one sync of a copy at a time');
 
-/** A copy in PostgreSQL, in the tables `call_research_calls` and `call_research_sync` of the connection's first schema. It makes them where they are absent. */
+/** A copy in PostgreSQL, in the tables `call_research_calls` and `call_research_sync` of the connection's first schema. It creates missing tables. */
 export function postgresStore(pool: PostgresPool): Store {
-  const move = async (connection: PostgresConnection, at: Position, { cursor, walk }: Position) => {
+  const move = async (connection: PostgresConnection, at: Position, { cursor, resync }: Position) => {
     const { rowCount } = await connection.query(
-      'update call_research_sync set cursor = $1, walk = $2 where cursor is not distinct from $3 and walk is not distinct from $4',
-      [cursor, walk, at.cursor, at.walk],
+      'update call_research_sync set cursor = $1, resync = $2 where cursor is not distinct from $3 and resync is not distinct from $4',
+      [cursor, resync, at.cursor, at.resync],
     );
     if (rowCount !== 1) throw anotherSync();
   };
@@ -47,29 +47,29 @@ export function postgresStore(pool: PostgresPool): Store {
       await connection.query('commit');
       isBroken = false;
     } finally {
-      // A closed connection takes its transaction with it.
+      // Closing a broken connection also ends its transaction.
       connection.release(isBroken);
     }
   };
   return {
     load: async () => {
       await pool.query(tables('json'));
-      return (await pool.query('select cursor, walk from call_research_sync')).rows[0] as Position;
+      return (await pool.query('select cursor, resync from call_research_sync')).rows[0] as Position;
     },
-    begin: (at, walk) => transact((connection) => move(connection, at, { cursor: null, walk })),
+    begin: (at, resync) => transact((connection) => move(connection, at, { cursor: null, resync })),
     apply: (at, changes, cursor) =>
       transact(async (connection) => {
-        await move(connection, at, { cursor, walk: at.walk });
+        await move(connection, at, { cursor, resync: at.resync });
         const changed = changes.filter(isChanged);
         await connection.query(
-          `insert into call_research_calls (call_id, document, changed_at, walk)
+          `insert into call_research_calls (call_id, document, changed_at, resync)
            select call_id, document::json, changed_at, $4 from unnest($1::text[], $2::text[], $3::text[]) as page (call_id, document, changed_at)
-           on conflict (call_id) do update set document = excluded.document, changed_at = excluded.changed_at, walk = excluded.walk`,
+           on conflict (call_id) do update set document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync`,
           [
             changed.map((each) => each.call_id),
             changed.map((each) => each.document),
             changed.map((each) => each.changed_at),
-            at.walk,
+            at.resync,
           ],
         );
         const deleted = changes.filter((change) => !isChanged(change)).map((each) => each.call_id);
@@ -77,17 +77,17 @@ export function postgresStore(pool: PostgresPool): Store {
       }),
     end: (at) =>
       transact(async (connection) => {
-        await move(connection, at, { cursor: at.cursor, walk: null });
-        await connection.query('delete from call_research_calls where walk is distinct from $1', [at.walk]);
+        await move(connection, at, { cursor: at.cursor, resync: null });
+        await connection.query('delete from call_research_calls where resync is distinct from $1', [at.resync]);
       }),
   };
 }
 
-/** A copy in SQLite, in the tables `call_research_calls` and `call_research_sync`. It makes them where they are absent. */
+/** A copy in SQLite, in the tables `call_research_calls` and `call_research_sync`. It creates missing tables. */
 export function sqliteStore(database: SqliteDatabase): Store {
-  const move = (at: Position, { cursor, walk }: Position) => {
-    const update = database.prepare('update call_research_sync set cursor = ?, walk = ? where cursor is ? and walk is ?');
-    if (Number(update.run(cursor, walk, at.cursor, at.walk).changes) !== 1) throw anotherSync();
+  const move = (at: Position, { cursor, resync }: Position) => {
+    const update = database.prepare('update call_research_sync set cursor = ?, resync = ? where cursor is ? and resync is ?');
+    if (Number(update.run(cursor, resync, at.cursor, at.resync).changes) !== 1) throw anotherSync();
   };
   const transact = async (work: () => void) => {
     database.exec('begin immediate');
@@ -102,26 +102,26 @@ export function sqliteStore(database: SqliteDatabase): Store {
   return {
     load: async () => {
       database.exec(tables('text'));
-      const { cursor, walk } = database.prepare('select cursor, walk from call_research_sync').get() as Position;
-      return { cursor, walk };
+      const { cursor, resync } = database.prepare('select cursor, resync from call_research_sync').get() as Position;
+      return { cursor, resync };
     },
-    begin: (at, walk) => transact(() => move(at, { cursor: null, walk })),
+    begin: (at, resync) => transact(() => move(at, { cursor: null, resync })),
     apply: (at, changes, cursor) =>
       transact(() => {
-        move(at, { cursor, walk: at.walk });
+        move(at, { cursor, resync: at.resync });
         const replace = database.prepare(
-          'insert or replace into call_research_calls (call_id, document, changed_at, walk) values (?, ?, ?, ?)',
+          'insert or replace into call_research_calls (call_id, document, changed_at, resync) values (?, ?, ?, ?)',
         );
         const remove = database.prepare('delete from call_research_calls where call_id = ?');
         for (const change of changes) {
-          if (isChanged(change)) replace.run(change.call_id, change.document, change.changed_at, at.walk);
+          if (isChanged(change)) replace.run(change.call_id, change.document, change.changed_at, at.resync);
           else remove.run(change.call_id);
         }
       }),
     end: (at) =>
       transact(() => {
-        move(at, { cursor: at.cursor, walk: null });
-        database.prepare('delete from call_research_calls where walk is not ?').run(at.walk);
+        move(at, { cursor: at.cursor, resync: null });
+        database.prepare('delete from call_research_calls where resync is not ?').run(at.resync);
       }),
   };
 }

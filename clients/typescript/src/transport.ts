@@ -3,13 +3,13 @@ import { ConnectionError, ProtocolError, RateLimitedError, errorOf, type CallRes
 
 /** How one call of the client behaves. Times are in milliseconds. */
 export interface RequestOptions {
-  /** For one try, until the body has been read; 30,000 by default. */
+  /** For one attempt, until the body has been read; 30,000 by default. */
   timeout?: number | undefined;
-  /** Further tries after the first; 5 by default. */
+  /** Further attempts after the first; 5 by default. */
   maxRetries?: number | undefined;
-  /** For all tries and waits of one request; 300,000 by default. */
+  /** For all attempts and waits of one request; 300,000 by default. */
   budget?: number | undefined;
-  /** Ends the request or the wait, and the call throws the signal's reason. */
+  /** Aborts the request or the wait. The call then throws the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -27,11 +27,11 @@ export interface Answer {
   text: string;
 }
 
-/** A longer wait is never begun, whatever the service asks for. */
+/** During a longer wait, a program would seem to hang. */
 const LONGEST_WAIT = 120_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8_000;
-/** Clients that wait for the same moment don't all come at once. */
+/** Spreads the requests of clients that wait for the same time. */
 const SPREAD = 250;
 const DEFAULTS: { timeout: number; maxRetries: number; budget: number; signal?: AbortSignal } = {
   timeout: 30_000,
@@ -41,48 +41,48 @@ const DEFAULTS: { timeout: number; maxRetries: number; budget: number; signal?: 
 
 const now = () => performance.now();
 
-/** Sends requests, and tries them again where that can help. One 429 holds all requests of the transport. */
+/** Sends requests, and retries them after transient errors. After a 429, all requests of the transport wait. */
 export class Transport {
   readonly #base: string;
   readonly #headers: Record<string, string>;
   readonly #defaults: RequestOptions;
-  #heldUntil = 0;
+  #pausedUntil = 0;
 
   constructor(base: string, headers: Record<string, string>, defaults: RequestOptions) {
     if (!/^https?:\/\/[^/]/.test(base))
       throw new TypeError('baseUrl: must begin with https:// or http://, such as https://api.example.com/v1');
     this.#base = new URL(base).href.replace(/\/$/, '');
-    // A key with a line break would else look like a broken connection, and be tried again.
+    // Throws for a key with a line break. `fetch` would fail with it as with a broken connection, which is retried.
     void new Headers(headers);
     this.#headers = headers;
     this.#defaults = defaults;
   }
 
-  /** @returns an answer of status 2xx or 304 @throws CallResearchError, or the reason of the signal */
+  /** @returns an answer with a status of 2xx or 304 @throws CallResearchError, or the reason of the signal */
   async send(request: Request, options: RequestOptions = {}): Promise<Answer> {
     const { maxRetries, signal, ...settings } = { ...DEFAULTS, ...given(this.#defaults), ...given(options) };
     const deadline = now() + settings.budget;
     const requestIds: string[] = [];
     for (let attempt = 0; ; attempt++) {
-      await this.#untilReleased(deadline, signal, requestIds);
+      await this.#waitOutPause(deadline, signal, requestIds);
       const timeout = Math.min(settings.timeout, deadline - now());
       const outcome = await this.#try(request, timeout, signal, requestIds);
       const isAnswer = !(outcome instanceof ConnectionError);
       if (isAnswer && (outcome.status < 300 || outcome.status === 304)) return outcome;
-      const asked = isAnswer ? askedWait(outcome) : undefined;
-      const error = isAnswer ? failure(outcome, requestIds, asked) : outcome;
-      const wait = asked === undefined ? pause(attempt) : asked + Math.random() * SPREAD;
-      const isAllowed = (asked ?? 0) <= LONGEST_WAIT;
-      if (error.status === 429 && isAllowed) this.#heldUntil = Math.max(this.#heldUntil, now() + (asked ?? wait));
+      const retryAfter = isAnswer ? retryAfterOf(outcome) : undefined;
+      const error = isAnswer ? failure(outcome, requestIds, retryAfter) : outcome;
+      const wait = retryAfter === undefined ? pause(attempt) : retryAfter + Math.random() * SPREAD;
+      const isAllowed = (retryAfter ?? 0) <= LONGEST_WAIT;
+      if (error.status === 429 && isAllowed) this.#pausedUntil = Math.max(this.#pausedUntil, now() + (retryAfter ?? wait));
       if (!canHelp(error, attempt) || attempt >= maxRetries || !isAllowed || now() + wait > deadline) throw error;
       await sleep(wait, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
 
-  async #untilReleased(deadline: number, signal: AbortSignal | undefined, requestIds: string[]): Promise<void> {
+  async #waitOutPause(deadline: number, signal: AbortSignal | undefined, requestIds: string[]): Promise<void> {
     signal?.throwIfAborted();
-    for (let left = this.#heldUntil - now(); left > 0; left = this.#heldUntil - now()) {
-      if (this.#heldUntil > deadline) {
+    for (let left = this.#pausedUntil - now(); left > 0; left = this.#pausedUntil - now()) {
+      if (this.#pausedUntil > deadline) {
         throw new RateLimitedError(`the rate limit is used up, and the budget ends before the next window`, {
           code: 'rate_limited',
           status: 429,
@@ -127,7 +127,7 @@ export class Transport {
   }
 }
 
-/** The options without those that are undefined, for which the default counts. */
+/** Omits undefined options, so that they don't override the defaults. */
 function given({ timeout, maxRetries, budget, signal }: RequestOptions) {
   return {
     ...(timeout !== undefined && { timeout }),
@@ -137,18 +137,18 @@ function given({ timeout, maxRetries, budget, signal }: RequestOptions) {
   };
 }
 
-function failure({ status, text }: Answer, requestIds: string[], asked: number | undefined): CallResearchError {
+function failure({ status, text }: Answer, requestIds: string[], retryAfter: number | undefined): CallResearchError {
   if (status < 400) return new ProtocolError(`the answer has status ${status}`, { status, requestIds });
-  return errorOf(status, text, requestIds, asked === undefined ? undefined : Math.ceil(asked / 1_000));
+  return errorOf(status, text, requestIds, retryAfter === undefined ? undefined : Math.ceil(retryAfter / 1_000));
 }
 
-/** 409: the service still works on this idempotency key. Only after an earlier try can that be this very request. */
+/** Whether a retry can help. After a 409, a request with this idempotency key is in progress: after an earlier attempt, it may be our own. */
 function canHelp({ status }: CallResearchError, attempt: number): boolean {
   return status === null || status === 408 || status === 429 || status >= 500 || (status === 409 && attempt > 0);
 }
 
-/** How long the answer asks to wait, in milliseconds. Absolute times are compared with the service's clock, not with this machine's. */
-function askedWait({ status, headers }: Answer): number | undefined {
+/** Returns the milliseconds to wait by the answer's headers. Compares times with the service's clock, because this machine's may be wrong. */
+function retryAfterOf({ status, headers }: Answer): number | undefined {
   const from = Date.parse(headers.get('Date') ?? '') || Date.now();
   const after = headers.get('Retry-After');
   if (after !== null && after.trim() !== '') {
@@ -161,7 +161,7 @@ function askedWait({ status, headers }: Answer): number | undefined {
 
 const pause = (attempt: number) => Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** What `fetch` says about a broken connection stands in the cause of its error. */
+/** Describes an error of `fetch`, whose cause names the reason for a broken connection. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -1,4 +1,4 @@
-/** The names of this package for the generated types. Nothing else imports those, so another generator is a change of this file. */
+/** The names of this package for the generated types. Only this file imports them, so another generator changes only this file. */
 import type * as generated from './generated/types.gen.ts';
 
 export type {
@@ -12,13 +12,13 @@ export type {
   Project,
 } from './generated/types.gen.ts';
 
-/** Which calls, and how many on a page. Pages are counted by the client. */
+/** The calls to list, and the size of a page. The client sends the page numbers. */
 export type CallsQuery = Omit<generated.ListCallsData['query'], 'page'>;
 
-/** Which kinds of transcript to leave out. */
+/** The kinds of transcript to leave out. */
 export type GetCallQuery = NonNullable<generated.GetCallData['query']>;
 
-/** Where to begin, how many on a page, and whether with calls in full. */
+/** The cursor to start from, the size of a page, and whether changes have their calls in full. */
 export type ChangesQuery = NonNullable<generated.ListChangesData['query']>;
 
 export type ChangesPage = generated.ChangeList;

@@ -6,98 +6,97 @@ import { createAuthority, dnsNamesOf, isInLastThird, isKeyOf, issueCertificate, 
 
 const AUTHORITY_DAYS = 730;
 const CERTIFICATE_DAYS = 30;
-/** The kubelet brings a changed Secret into a pod within two minutes, and processes read the files every few seconds. */
+/** Longer than a change needs to reach processes: the kubelet updates a pod's files within two minutes, and processes read them every few seconds. */
 const SETTLE_MS = 10 * 60_000;
-/** A replacement of the authority takes seven passes if it waits for nothing. The others are for conflicts. */
+/** Replacing the CA takes seven passes without waits. The others are for conflicts. */
 const MAX_PASSES = 20;
 const AUTHORITY = 'authority';
 
 export interface VersionedSecret {
   data: SecretData;
-  /** It changes with each update. */
+  /** Changes with each update. */
   version: string;
 }
 
-/** A place for secrets that change. */
+/** A store of secrets that can be updated. */
 export interface VersionedSecretStore extends SecretStore {
   /** @returns undefined if it doesn't exist */
   find(name: string): Promise<VersionedSecret | undefined>;
-  /** Replaces the data. @returns false if the secret was changed after it was found */
+  /** Replaces the data. @returns false if the secret has changed since it was found */
   update(name: string, data: SecretData, found: VersionedSecret): Promise<boolean>;
 }
 
-export interface Parts {
-  /** Names of the parts of the installation that get a certificate, such as `calls`. */
+export interface Components {
+  /** The components of the installation that get a certificate, such as `calls`. */
   names: string[];
-  /** The beginning of the names of the installation's objects, such as `crs-call-research`. */
+  /** The prefix of the names of the installation's objects, such as `crs-call-research`. */
   prefix: string;
   namespace: string;
-  /** The end of the names by which services recognize their clients, such as `crs-call-research.research.call-research`. */
+  /** The suffix of the clients' names in certificates, such as `crs-call-research.research.call-research`. */
   peerDomain: string;
 }
 
 /**
- * The authorities of an installation. The fields record how far a replacement has got: with `next`, the coming authority is trusted everywhere but signs
- * nothing yet; with `former`, the new authority signs and the old one is still trusted.
+ * The CAs of an installation. The fields record the progress of a replacement: with `next`, the new CA is trusted but doesn't sign yet; with `former`, the
+ * new CA signs and the old one is still trusted.
  */
 interface Authorities {
   signing: Pair;
   next?: Pair;
-  /** Its certificate. The key is gone. */
+  /** Only its certificate: the key is deleted. */
   former?: string;
-  /** Since then, all secrets fit these authorities. */
+  /** When all secrets were first found to match these CAs. */
   settled?: Date;
-  /** An operator asked for a replacement: with the usual waits, or without them. */
+  /** An operator requests a replacement, with the usual waits or without them. */
   replace?: 'gradually' | 'at-once';
 }
 
-/** The name of the secret that holds a part's certificate. */
-export const certificateSecretOf = (part: string) => `${part}-mtls`;
+export const certificateSecretOf = (component: string) => `${component}-mtls`;
 
-/** A part's DNS names: those of its Service, by which clients reach it, and the one by which servers recognize it as a client. */
-export function namesOf(part: string, { prefix, namespace, peerDomain }: Parts): string[] {
-  const host = `${prefix}-${part}`;
-  // The first name is the certificate's subject, too, which holds 64 characters at most.
+/** Returns a component's DNS names: those of its Service, and the one that identifies it as a client. */
+export function namesOf(component: string, { prefix, namespace, peerDomain }: Components): string[] {
+  const host = `${prefix}-${component}`;
+  // The first name is also the certificate's subject, which has at most 64 characters.
   return [
     host,
     `${host}.${namespace}`,
     `${host}.${namespace}.svc`,
     `${host}.${namespace}.svc.cluster.local`,
-    `${part}.${peerDomain}`,
+    `${component}.${peerDomain}`,
   ];
 }
 
 /**
- * Makes and renews the certificates of an installation and their authority, as far as that is due. It may run at any time, and several times at once.
- * A secret of a part has `tls.crt`, `tls.key`, and in `ca.crt` all authorities to trust.
+ * Creates missing certificates and their CA, renews the certificates, and replaces the CA, once each is due. It may run at any time, also concurrently.
+ * A component's secret has `tls.crt`, `tls.key`, and in `ca.crt` all trusted CAs.
  * @throws Failure if a person has to act
  */
 export async function maintainCertificates(
   store: VersionedSecretStore,
-  parts: Parts,
+  components: Components,
   log: Logger,
   now = new Date(),
 ): Promise<void> {
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-    const found = await findAuthority(store, parts, now, log);
+    const found = await findAuthority(store, components, now, log);
     if (!found) continue;
     const authorities = readAuthorities(found.data, store.describe(AUTHORITY));
     let changed = false;
     let conflict = false;
-    for (const part of parts.names) {
-      const outcome = await maintainPart(store, part, parts, authorities, now, log);
+    for (const component of components.names) {
+      const outcome = await maintainComponent(store, component, components, authorities, now, log);
       changed ||= outcome === 'changed';
       conflict ||= outcome === 'conflict';
     }
     if (conflict) continue;
-    const following = await advance(authorities, changed, parts, now);
+    const following = await advance(authorities, changed, components, now);
     if (!following) return;
     if (await store.update(AUTHORITY, writeAuthorities(following), found)) log.info({ step: stepOf(following) }, 'authority');
   }
   throw new Failure(`${store.describe(AUTHORITY)} changes all the time: is there another installation with the same names?`);
 }
 
-/** A store that creates no secret, for an account without that right: it can't be narrowed to names. */
+/** A store that never creates secrets: the CronJob's account lacks that permission, because RBAC can't restrict `create` to named objects. */
 export function existingOnly(store: VersionedSecretStore): VersionedSecretStore {
   return {
     ...store,
@@ -105,7 +104,7 @@ export function existingOnly(store: VersionedSecretStore): VersionedSecretStore 
   };
 }
 
-async function findAuthority(store: VersionedSecretStore, { prefix }: Parts, now: Date, log: Logger) {
+async function findAuthority(store: VersionedSecretStore, { prefix }: Components, now: Date, log: Logger) {
   const found = await store.find(AUTHORITY);
   if (found) return found;
   if (await store.create(AUTHORITY, writeAuthorities({ signing: await newAuthority(prefix, now) })))
@@ -113,21 +112,21 @@ async function findAuthority(store: VersionedSecretStore, { prefix }: Parts, now
   return undefined;
 }
 
-/** Authorities have different names, so that OpenSSL never tries the wrong one. */
+/** Each CA has another name, because OpenSSL chooses a CA by name. */
 function newAuthority(prefix: string, now: Date): Promise<Pair> {
   return createAuthority(`${prefix} ${randomBytes(4).toString('hex')}`, AUTHORITY_DAYS, now);
 }
 
-async function maintainPart(
+async function maintainComponent(
   store: VersionedSecretStore,
-  part: string,
-  parts: Parts,
+  component: string,
+  components: Components,
   authorities: Authorities,
   now: Date,
   log: Logger,
 ): Promise<'unchanged' | 'changed' | 'conflict'> {
-  const name = certificateSecretOf(part);
-  const names = namesOf(part, parts);
+  const name = certificateSecretOf(component);
+  const names = namesOf(component, components);
   const found = await store.find(name);
   const fits = found !== undefined && isCurrent(found.data, authorities.signing, names, now);
   const trusted = [authorities.signing.cert, authorities.next?.cert, authorities.former].join('');
@@ -142,7 +141,7 @@ async function maintainPart(
   return 'changed';
 }
 
-/** Whether a certificate is of the signing authority, has the right names, and needn't be renewed yet. */
+/** Whether a certificate was issued by the signing CA, has the right names, and isn't due for renewal. */
 function isCurrent(data: SecretData, signing: Pair, names: string[], now: Date): boolean {
   const certificate = parseCertificate(data['tls.crt']);
   const authority = parseCertificate(signing.cert);
@@ -151,11 +150,11 @@ function isCurrent(data: SecretData, signing: Pair, names: string[], now: Date):
   return dnsNamesOf(certificate).join() === names.join() && !isInLastThird(certificate, now);
 }
 
-/** @returns what follows; undefined if nothing is due @param changed whether a secret didn't fit the authorities until now */
+/** Takes the next step of a replacement. @param changed whether this pass has updated a secret @returns undefined if nothing is due */
 async function advance(
   authorities: Authorities,
   changed: boolean,
-  { prefix }: Parts,
+  { prefix }: Components,
   now: Date,
 ): Promise<Authorities | undefined> {
   const { signing, next, former, settled, replace } = authorities;
@@ -164,7 +163,7 @@ async function advance(
     const due = replace !== undefined || isInLastThird(certificate, now);
     return due ? { signing, next: await newAuthority(prefix, now), ...(replace && { replace }) } : undefined;
   }
-  // Certificates of an authority that has ended are good for nothing, so waiting would not help.
+  // Once the CA has expired, its certificates are invalid anyway, so waiting would not help.
   const ended = certificate.validToDate < now;
   if (!ended) {
     if (changed || !settled) return { ...authorities, settled: now };
@@ -174,7 +173,7 @@ async function advance(
   return next ? { signing: next, former: signing.cert, ...(replace && { replace }) } : { signing };
 }
 
-/** The steps of a replacement, as the log names them. */
+/** Describes the step of a replacement, for the log. */
 function stepOf({ next, former, settled }: Authorities): string {
   const step = next ? 'the next authority is trusted, too' : former ? 'the new authority signs' : 'one authority is trusted';
   return settled ? `${step}: in all secrets` : step;

@@ -2,14 +2,14 @@ import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
 import { StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
-import { isNetworkError, patiently } from './patience.ts';
+import { isNetworkError, retryTransient } from './retry.ts';
 
 const TIMEOUT_MS = 5_000;
 
 /** Waits until the database accepts connections. @throws Failure with the reason if it doesn't */
-export async function waitForDatabase(admin: AdminDatabase, patienceMs?: number): Promise<void> {
+export async function waitForDatabase(admin: AdminDatabase, timeoutMs?: number): Promise<void> {
   try {
-    await patiently(() => connectOnce(admin), mayPass, patienceMs);
+    await retryTransient(() => connectOnce(admin), isTransient, timeoutMs);
   } catch (error) {
     throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(admin.adminUrl)}): ${reasonOf(error)}.`);
   }
@@ -28,7 +28,7 @@ async function connectOnce(admin: AdminDatabase, work: (client: Client) => Promi
 const ELSEWHERE = `select d.datname as name from pg_shdepend s join pg_database d on d.oid = s.dbid
   where s.refclassid = 'pg_authid'::regclass and s.refobjid = to_regrole($1) and d.datname <> current_database() limit 1`;
 
-/** @throws Failure if the role has rights in another database of the server: a new password would shut another installation out */
+/** @throws Failure if the role has permissions in another database of the server: a new password would lock another installation out */
 export async function checkRoleIsFree(admin: AdminDatabase, role: string): Promise<void> {
   await connectOnce(admin, async (client) => {
     const { rows } = await client.query<{ name: string }>(ELSEWHERE, [role]);
@@ -40,8 +40,8 @@ export async function checkRoleIsFree(admin: AdminDatabase, role: string): Promi
   });
 }
 
-/** Whether the server is starting, stopping, full or unreachable. */
-function mayPass(error: unknown): boolean {
+/** Whether the server is starting, stopping, out of connections or unreachable. */
+function isTransient(error: unknown): boolean {
   return isNetworkError(error) || /^(57P0|53|08)/.test(codeOf(error)) || /timeout|terminated/i.test((error as Error).message);
 }
 
@@ -57,7 +57,7 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** Turns a migration's error that a person can act on into a Failure. Other errors stay as they are. */
+/** Converts an error of a migration into a Failure if a person can act on it. Returns others unchanged. */
 export function explain(error: unknown): unknown {
   if (error instanceof StepLocked) return new Failure(error.message);
   if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;

@@ -7,7 +7,7 @@ import type { SecretData, SecretStore } from './secrets.ts';
 /** The key of the `operator` secret, and the name of its file. */
 const OPERATOR = 'operator.json';
 
-/** Keeps secrets in files of a directory, without Kubernetes: `<name>.env` for `node --env-file`, and `operator.json` for `crs`. */
+/** A store in a directory, for installations without Kubernetes: `<name>.env` for `node --env-file`, and `operator.json` for `crs`. */
 export function directorySecrets(directory: string): SecretStore {
   const pathOf = (name: string) => join(directory, name === 'operator' ? OPERATOR : `${name}.env`);
   const failed = (what: string, error: unknown) =>
@@ -29,7 +29,7 @@ export function directorySecrets(directory: string): SecretStore {
       const part = `${path}.${process.pid}`;
       const content = Object.entries(data).map(([key, value]) => (key === OPERATOR ? value : `${key}=${value}\n`));
       try {
-        // A link makes the whole file appear at once, and never replaces an existing one.
+        // Linking is atomic, and never replaces an existing file.
         await writeFile(part, content.join(''), { mode: 0o600 });
         await link(part, path);
         return true;

@@ -1,2 +1,2 @@
-/** The installation can't continue. The message tells the person who installs the reason and the next step. */
+/** The installation can't continue. The message gives the reason and the next step. */
 export class Failure extends Error {}

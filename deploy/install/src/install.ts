@@ -6,7 +6,7 @@ import { prepareDatabase, type Apart, type Owner } from './prepare-database.ts';
 import { ensureSecrets, type SecretStore } from './secrets.ts';
 
 export interface Server extends AdminDatabase {
-  /** The services' URL of it; role and password are replaced. Absent: `adminUrl`. */
+  /** The server's URL for services; role and password are replaced. Absent: `adminUrl`. */
   serviceUrl?: string | undefined;
 }
 
@@ -15,11 +15,11 @@ export interface Installation extends Server {
 }
 
 /**
- * Creates missing secrets, migrates the schemas, and stores the first operator. It may run again, and several times at once.
+ * Creates missing secrets, migrates the schemas, and stores the first operator. It may run again, also concurrently.
  * @throws Failure if a person has to act
  */
 export async function install({ apart = {}, ...main }: Installation, store: SecretStore, log: Logger): Promise<void> {
-  // The databases come first: the secrets store their addresses.
+  // The databases first, because the secrets contain their addresses.
   for (const server of [main, ...Object.values(apart)]) if (server) await waitForDatabase(server);
   const serverOf = (owner: Owner) => (owner !== 'auth' && apart[owner]) || main;
   const urlOf = (owner: Owner) => serverOf(owner).serviceUrl ?? serverOf(owner).adminUrl;

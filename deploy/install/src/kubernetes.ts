@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers';
 import type { Environment } from '@crs/kit/process/config';
 import type { VersionedSecret, VersionedSecretStore } from './certificates.ts';
 import { Failure } from './failure.ts';
-import { isNetworkError, patiently } from './patience.ts';
+import { isNetworkError, retryTransient } from './retry.ts';
 import type { SecretData } from './secrets.ts';
 
-/** Kubernetes mounts a pod's token and its API's authority here. */
+/** Kubernetes mounts a pod's token and the API server's CA here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TIMEOUT_MS = 10_000;
-/** Argo CD takes an object with the release's labels for one of its own, and would delete a Secret that no template names. */
+/** Argo CD would treat a Secret with the release's labels as its own, and delete it, because no template contains it. */
 const ANNOTATIONS = {
   'argocd.argoproj.io/sync-options': 'Prune=false',
   'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
@@ -20,7 +20,7 @@ const ANNOTATIONS = {
 export interface Cluster {
   host: string;
   port: number;
-  /** PEM of the authority of the API server's certificate. */
+  /** The CA of the API server's certificate, in PEM. */
   ca: string;
   token: string;
   namespace: string;
@@ -44,21 +44,21 @@ export async function findCluster(environment: Environment, directory = SERVICE_
   return { host, port, ca: ca!, token: token!.trim(), namespace: namespace!.trim() };
 }
 
-/** The API server's status says that it is temporarily unable to answer. */
+/** The API server responded that it is temporarily unavailable. */
 class Busy extends Error {}
 
 interface Manifest {
   metadata: { resourceVersion: string };
-  /** In base64. */
+  /** Base64. */
   data?: SecretData;
 }
 
-/** Keeps secrets in a namespace, under one prefix. */
+/** A store in a namespace, whose Secrets have names with one prefix. */
 export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): VersionedSecretStore {
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
-  const ask = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
-    patiently(
+  const request = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
+    retryTransient(
       async () => {
         const answer = await send(cluster, method, target, body);
         if (answer.status === 429 || answer.status >= 500) throw new Busy(`it answers with status ${answer.status}`);
@@ -77,7 +77,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
         : `Kubernetes did not ${what}: status ${status}.`,
     );
   const find = async (name: string): Promise<VersionedSecret | undefined> => {
-    const { status, body } = await ask('GET', `${path}/${prefix}-${name}`);
+    const { status, body } = await request('GET', `${path}/${prefix}-${name}`);
     if (status === 404) return undefined;
     if (status !== 200) throw refused(`get ${describe(name)}`, status);
     const { metadata, data = {} } = JSON.parse(body) as Manifest;
@@ -89,7 +89,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
     find,
     read: async (name) => (await find(name))?.data,
     async create(name, data, type = 'Opaque') {
-      const { status } = await ask('POST', path, {
+      const { status } = await request('POST', path, {
         apiVersion: 'v1',
         kind: 'Secret',
         type,
@@ -103,7 +103,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
     async update(name, data, found) {
       const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
       const gone = Object.keys(found.data).filter((key) => !(key in data));
-      const { status } = await ask('PATCH', `${path}/${prefix}-${name}`, {
+      const { status } = await request('PATCH', `${path}/${prefix}-${name}`, {
         metadata: { resourceVersion: found.version },
         data: { ...Object.fromEntries(encoded), ...Object.fromEntries(gone.map((key) => [key, null])) },
       });
@@ -114,7 +114,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
   };
 }
 
-/** Uses `https` because `fetch` takes authorities only for the whole process. */
+/** Uses `https`, because `fetch` accepts CAs only for the whole process. */
 function send(
   { host, port, ca, token }: Cluster,
   method: string,

@@ -5,7 +5,7 @@ import { directorySecrets } from './directory.ts';
 import { Failure } from './failure.ts';
 import { install, type Installation, type Server } from './install.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
-import { logLevel, partNames, prefix, runProgram } from './program.ts';
+import { logLevel, componentNames, prefix, runProgram } from './program.ts';
 
 /** Reads labels of Secrets from a JSON object. */
 const labels = z.string().transform((json, context) => {
@@ -19,10 +19,10 @@ const labels = z.string().transform((json, context) => {
 
 const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
-  /** The password of the roles of all `MIGRATE_DATABASE_URL...`, in place of one in the URL. */
+  /** The password for all `MIGRATE_DATABASE_URL...`, instead of passwords in the URLs. */
   CRS_DATABASE_PASSWORD_FILE: passwordFile,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
-  /** Servers of their own for the schemas of these services. */
+  /** Separate servers for the schemas of these services. */
   MIGRATE_DATABASE_URL_PROJECTS: postgresUrl.optional(),
   MIGRATE_DATABASE_URL_CALLS: postgresUrl.optional(),
   MIGRATE_DATABASE_URL_ENTITIES: postgresUrl.optional(),
@@ -33,9 +33,9 @@ const settings = z.object({
   CRS_SECRET_DIR: z.string().optional(),
   CRS_SECRET_PREFIX: prefix.optional(),
   CRS_SECRET_LABELS: labels.default({}),
-  /** The parts that get a certificate, in Kubernetes only. Absent: none is made. */
-  CRS_CERTIFICATES: partNames.optional(),
-  /** The end of the names by which services recognize their clients; required with CRS_CERTIFICATES. */
+  /** The components that get a certificate, in Kubernetes only. Absent: none. */
+  CRS_CERTIFICATES: componentNames.optional(),
+  /** The suffix of the clients' names in certificates; required with CRS_CERTIFICATES. */
   CRS_TLS_PEER_DOMAIN: dnsName.optional(),
   CRS_LOG_LEVEL: logLevel,
 });

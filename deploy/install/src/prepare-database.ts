@@ -15,7 +15,7 @@ const MIGRATIONS = { auth, projects, calls, entities };
 export type Owner = keyof typeof MIGRATIONS;
 export const OWNERS = Object.keys(MIGRATIONS) as Owner[];
 
-/** Servers of their own, by the services whose schemas they have. The other schemas, and the table of releases, are on the main server. */
+/** Separate servers by service. The other schemas, and the table of releases, are on the main server. */
 export type Apart<Server> = Partial<Record<Exclude<Owner, 'auth'>, Server | undefined>>;
 
 export interface Operator {
@@ -24,7 +24,7 @@ export interface Operator {
   credential: string;
 }
 
-/** A service's role in the database, or the second one that takes turns with it, and its password. */
+/** A service's database role, or its second role (see `secrets.ts`), and the password. */
 export interface Login {
   role: string;
   password: string;
@@ -32,18 +32,18 @@ export interface Login {
 
 export interface Preparation extends AdminDatabase {
   apart?: Apart<AdminDatabase>;
-  /** The login of each service. Undefined: its role exists, and is managed elsewhere. */
+  /** The login of each service. Undefined: its role is managed elsewhere, and exists. */
   loginOf: (owner: Owner) => Login | undefined;
   /** The first operator. */
   operator: Operator;
-  /** The version that is installed; by default this one. */
+  /** The version to install; by default this one. */
   version?: string;
 }
 
 /**
  * Migrates every schema, sets the passwords of the services' logins, and stores the first operator.
  * @returns the migrations that ran, as `schema/name`
- * @throws Failure if the version may not follow the one that is installed
+ * @throws Failure if the version may not follow the installed one
  */
 export async function prepareDatabase({
   apart = {},

@@ -3,18 +3,18 @@ import { createLogger, type Logger } from '@crs/kit/process/log';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
 
-/** The beginning of the names of objects in Kubernetes. */
+/** The prefix of the names of objects in Kubernetes. */
 export const prefix = z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be a valid beginning of names in Kubernetes');
 
-/** Names of parts of the installation, separated by commas. */
-export const partNames = z
+/** Names of components, separated by commas. */
+export const componentNames = z
   .string()
-  .regex(/^[a-z0-9-]+(,[a-z0-9-]+)*$/, 'must be names of parts, separated by commas')
+  .regex(/^[a-z0-9-]+(,[a-z0-9-]+)*$/, 'must be names of components, separated by commas')
   .transform((list) => list.split(','));
 
 export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info');
 
-/** Runs a program of a Job. It logs a Failure as one sentence, and ends with 1 after any error. */
+/** Runs the program of a Job. Logs a Failure as one sentence, and exits with 1 after any error. */
 export async function runProgram<Settings extends z.ZodObject<{ CRS_LOG_LEVEL: typeof logLevel }>>(
   name: string,
   settings: Settings,

@@ -1,12 +1,12 @@
-/** A version that was installed on a database, or whose installation began. */
+/** A version that is installed on a database, or whose installation has begun. */
 export interface Release {
   version: string;
   installedAt: Date | null;
 }
 
 /**
- * The reason why a version may not be installed, or undefined. Version N+1 runs beside version N, and version N on the schema of N+1, so it is one
- * minor version at a time. Patches don't count.
+ * Returns why a version may not be installed; undefined if it may. Upgrades go one minor version at a time, because during an upgrade, N and N+1 run
+ * concurrently on the schema of N+1. Patches don't count.
  */
 export function refusalOf(version: string, known: readonly Release[]): string | undefined {
   const wanted = parse(version);
@@ -31,7 +31,7 @@ type Minor = readonly [major: number, minor: number];
 
 function parse(version: string): Minor {
   const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
-  if (major === undefined) throw new Error(`"${version}" is no version.`);
+  if (major === undefined) throw new Error(`"${version}" is not a version.`);
   return [Number(major), Number(minor)];
 }
 
@@ -39,7 +39,7 @@ function compare(a: Minor, b: Minor): number {
   return a[0] - b[0] || a[1] - b[1];
 }
 
-/** Whether `b` is the minor version after `a`. Nobody knows here how many a major version has had, so its successor's first one follows each of them. */
+/** Whether `b` is the minor version after `a`. The first minor of a major version follows each of the previous major, whose last minor isn't known here. */
 function follows([major, minor]: Minor, b: Minor): boolean {
   return (b[0] === major && b[1] === minor + 1) || (b[0] === major + 1 && b[1] === 0);
 }

@@ -5,7 +5,7 @@ import { refusalOf, type Release } from './release-rule.ts';
 
 const LOCK = 0x637274;
 
-/** Notes that the installation of a version begins. @throws Failure if the version may not be installed on this database */
+/** Records that the installation of a version begins. @throws Failure if the version may not be installed on this database */
 export async function beginRelease(admin: AdminDatabase, version: string): Promise<void> {
   await inTransaction(admin, async (client) => {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`);
@@ -22,7 +22,7 @@ export async function beginRelease(admin: AdminDatabase, version: string): Promi
   });
 }
 
-/** Notes that the database is prepared for a version, whose pods start now. */
+/** Records that the database is ready for a version, whose pods start now. */
 export async function finishRelease(admin: AdminDatabase, version: string): Promise<void> {
   await inTransaction(admin, (client) =>
     client.query('update install.releases set installed_at = now() where version = $1', [version]),

@@ -9,13 +9,13 @@ import { OWNERS, type Login, type Operator, type Owner } from './prepare-databas
 
 export type SecretData = Record<string, string>;
 
-/** A place for secrets. */
+/** A store of secrets. */
 export interface SecretStore {
   /** Names a secret in messages. */
   describe(name: string): string;
   /** @returns undefined if it doesn't exist */
   read(name: string): Promise<SecretData | undefined>;
-  /** @param type of a Secret in Kubernetes @returns false if it already exists */
+  /** @param type the type of the Secret, in Kubernetes @returns false if it already exists */
   create(name: string, data: SecretData, type?: string): Promise<boolean>;
 }
 
@@ -28,9 +28,9 @@ export interface Secrets {
 const operatorFile = z.object({ name: z.string().min(1), credential: z.string().min(1) });
 
 /**
- * Reads the secrets of an installation, and creates missing ones. Existing secrets stay as they are.
+ * Reads the secrets of an installation, and creates missing ones. Never changes existing ones.
  * @param urlOf the URL of a service's database; role and password are replaced
- * @param mayMake throws where the role of a service mustn't get a new password
+ * @param mayMake throws if the role of a service must not get a new password
  * @throws Failure that names the secret that can't be used
  */
 export async function ensureSecrets(
@@ -48,7 +48,7 @@ export async function ensureSecrets(
         log.info({ secret: name }, 'made');
         return made;
       }
-      // Another installation was faster: its secret counts.
+      // A concurrent installation has created it.
       data = await store.read(name);
     }
     const missing = keys.find((key) => !data?.[key]);
@@ -69,7 +69,7 @@ export async function ensureSecrets(
     const data = await ensure(owner, create, owner === 'auth' ? ['DATABASE_URL', 'CRS_SECRET'] : ['DATABASE_URL']);
     const url = URL.parse(data['DATABASE_URL']!);
     const role = roleOf(owner);
-    // Two roles take turns, so that a password is changed while the other one is valid.
+    // Each service has two roles that alternate, so that a password can be changed while the other role's is still valid.
     if (!url || ![role, `${role}_b`].includes(url.username)) {
       throw new Failure(`DATABASE_URL in ${store.describe(owner)} must be a URL for the role ${role} or ${role}_b.`);
     }
@@ -87,7 +87,7 @@ export async function ensureSecrets(
   return { logins, operator: operator.data };
 }
 
-/** Services that can't read the list wouldn't start. */
+/** Services would not start with an invalid list. */
 function checkSecrets(text: string, where: string): void {
   try {
     parseSecrets(text);
@@ -96,7 +96,7 @@ function checkSecrets(text: string, where: string): void {
   }
 }
 
-/** Makes an operator with a new name, since the database still has the operator of a lost secret. */
+/** Returns an operator with a random name: if the secret was lost, the database still has its operator. */
 function newOperator(): Operator {
   return { name: `install-${randomBytes(4).toString('hex')}`, credential: createOperatorCredential() };
 }

@@ -9,10 +9,10 @@ import { z } from 'zod';
 import { origin, readEnvironment } from '@crs/kit/process/config';
 
 const settings = z.object({
-  /** Addresses of the gateways, as this pod reaches them. */
+  /** The gateways' addresses in the cluster. */
   CRS_SMOKE_API: origin,
   CRS_SMOKE_TOOLS: origin,
-  /** Public URL of the tools. */
+  /** The public URL of the tools. */
   CRS_TOOLS_URL: origin,
 });
 const env = readEnvironment(settings, process.env);
@@ -42,7 +42,7 @@ const records = [
 
 const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.meta.url));
 
-/** Runs `crs ... --json`. @throws with the program's message if it fails */
+/** Runs `crs ... --json`. @throws Error with the program's message */
 async function crs(args: string[], input = ''): Promise<Record<string, unknown>> {
   const child = spawn(process.execPath, [CRS, ...args, '--json'], { stdio: 'pipe' });
   child.stdin.end(input);
@@ -104,7 +104,7 @@ function requester(origin: string, host?: string) {
   };
 }
 
-/** Parses JSON, also from a server-sent event. */
+/** Parses JSON, or the JSON of a server-sent event. */
 function parse(raw: string): Record<string, unknown> {
   const json = raw.startsWith('{') ? raw : (/^data: ?(\{.*\})$/m.exec(raw)?.[1] ?? '');
   try {

@@ -22,10 +22,10 @@ export interface Pair {
 
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
-/** The clocks of nodes may differ. */
+/** Tolerates clocks that differ between nodes. */
 const EARLIER_MS = 3_600_000;
 
-/** Makes an authority: a self-signed certificate that may sign other certificates, but no other authority. */
+/** Creates a CA: a self-signed certificate that may sign other certificates, but no further CA. */
 export async function createAuthority(name: string, days: number, now: Date): Promise<Pair> {
   const keys = await generateKeys();
   const id = await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto);
@@ -44,8 +44,8 @@ export async function createAuthority(name: string, days: number, now: Date): Pr
 }
 
 /**
- * Issues a certificate for a server and client. It ends with its authority at the latest.
- * @param names DNS names; the first one is the subject, too
+ * Issues a certificate for servers and clients. It expires no later than its CA.
+ * @param names DNS names. The first one is also the subject
  */
 export async function issueCertificate(authority: Pair, names: string[], days: number, now: Date): Promise<Pair> {
   const keys = await generateKeys();
@@ -81,13 +81,13 @@ export async function issueCertificate(authority: Pair, names: string[], days: n
   });
 }
 
-/** Whether less than a third of a certificate's life is left. */
+/** Whether less than a third of a certificate's lifetime is left. */
 export function isInLastThird(certificate: X509Certificate, now: Date): boolean {
   const [from, to] = [certificate.validFromDate.getTime(), certificate.validToDate.getTime()];
   return to - now.getTime() < (to - from) / 3;
 }
 
-/** @returns undefined if it is no certificate in PEM */
+/** @returns undefined if it isn't a certificate in PEM */
 export function parseCertificate(pem: string | undefined): X509Certificate | undefined {
   try {
     return new X509Certificate(pem ?? '');
@@ -96,7 +96,7 @@ export function parseCertificate(pem: string | undefined): X509Certificate | und
   }
 }
 
-/** Whether a key in PEM is the key of a certificate. */
+/** Whether a key, in PEM, belongs to a certificate. */
 export function isKeyOf(certificate: X509Certificate, pem: string | undefined): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(pem ?? ''));
@@ -122,7 +122,7 @@ interface Content {
   issuer: string;
   signingKey: webcrypto.CryptoKey;
   now: Date;
-  /** In Unix time, milliseconds. */
+  /** Epoch milliseconds. */
   end: number;
   extensions: Extension[];
 }
@@ -130,7 +130,7 @@ interface Content {
 async function write(keys: webcrypto.CryptoKeyPair, content: Content): Promise<Pair> {
   const certificate = await X509CertificateGenerator.create(
     {
-      // Positive, as the standard demands.
+      // Positive, as RFC 5280 requires.
       serialNumber: `01${randomBytes(15).toString('hex')}`,
       subject: [{ CN: [content.name] }],
       issuer: [{ CN: [content.issuer] }],

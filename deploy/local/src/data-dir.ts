@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The files of a local installation: its secrets, addresses and credentials. Only their owner may read them. */
+/** The files of a local installation: its secrets, addresses and credentials. Only their owner can read them. */
 export class DataDir {
   readonly path: string;
 
@@ -12,7 +12,7 @@ export class DataDir {
 
   async open(): Promise<void> {
     await mkdir(this.path, { recursive: true });
-    // Where root runs this, PostgreSQL runs under another account. That account may pass through this directory, but not list it.
+    // If root runs this, PostgreSQL runs under another account, which must be able to traverse this directory but not list it.
     await chmod(this.path, 0o711);
   }
 
@@ -45,7 +45,7 @@ export class DataDir {
   }
 }
 
-/** Writes the whole file or nothing, even if the process ends meanwhile. Only its owner can read the file. */
+/** Replaces a file atomically. Only its owner can read it. */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const half = `${path}.new`;
   await rm(half, { force: true });

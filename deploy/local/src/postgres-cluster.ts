@@ -8,7 +8,7 @@ import type { Logger } from '@crs/kit/process/log';
 import { replaceFile } from './data-dir.ts';
 import { SHARED_HOME, tryAs, type Account, type PostgresBinaries } from './postgres-binaries.ts';
 
-/** How a cluster sorts and compares text by default: by bytes, or by a language's rules. It can't be changed later. */
+/** A cluster's default collation: by bytes, or by a language's rules. Can't be changed after the cluster is created. */
 export type Locale = 'C' | { icu: string };
 
 export interface Cluster {
@@ -19,7 +19,7 @@ export interface Cluster {
 }
 
 interface ClusterOptions extends PostgresBinaries {
-  /** The directory of everything that belongs to this cluster. The caller has locked it. */
+  /** Contains the cluster's password and, if possible, its data. The caller has locked this directory. */
   home: string;
   locale: Locale;
   /** Whether a new cluster is flushed to disk before its first use. */
@@ -27,12 +27,12 @@ interface ClusterOptions extends PostgresBinaries {
   log: Logger;
 }
 
-/** Finds the cluster of a directory, or creates it. It starts no server. An interrupted creation doesn't disturb a later call. */
+/** Finds the cluster of a directory, or creates it. Doesn't start a server. If creation is interrupted, a later call starts afresh. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { home, account } = options;
   const base = await baseOf(options);
   for (const name of await readdir(base)) {
-    // A removal fails while an initdb of an earlier start still writes there. The next start removes the directory.
+    // A removal fails while an earlier start's initdb still writes there. In that case the next start removes the directory.
     if (name.startsWith('new-'))
       await rm(join(base, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
@@ -53,15 +53,15 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   return { directory, password: await readFile(passwordFile, 'utf8') };
 }
 
-/** The parent directory of `cluster`: `home`, unless PostgreSQL's account can't reach that. */
+/** Returns the parent directory of `cluster`: `home`, or a directory outside it if PostgreSQL's account can't access `home`. */
 async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
-  // The data may lie outside `home`; the file `location` then says where. Without that file, a new cluster is made.
+  // The file `location` exists if the data is outside `home`, and contains its path.
   const pointer = join(home, 'location');
   if (existsSync(pointer)) {
     const base = (await readFile(pointer, 'utf8')).trim();
     if (!existsSync(base))
       throw new Error(
-        `The data of ${home} was in ${base}, which is gone: restore that directory, or delete ${home} to start with an empty database.`,
+        `The data of ${home} was in ${base}, which no longer exists: restore that directory, or delete ${home} to start with an empty database.`,
       );
     log.info(
       { directory: base },
@@ -76,26 +76,26 @@ async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
   await give(base, account);
   await replaceFile(pointer, base);
   log.warn(
-    { directory: base, remembered_in: pointer },
+    { directory: base, recorded_in: pointer },
     `the database is kept outside ${home}, because the account that runs it can't reach that directory`,
   );
   return base;
 }
 
-/** Creates the cluster in a temporary directory and moves it to its place when it is complete. */
+/** Creates the cluster in a temporary directory, and moves it to `base` once it is complete. */
 async function createCluster(base: string, password: string, { bin, account, locale, fsync }: ClusterOptions): Promise<void> {
-  const workplace = await mkdtemp(join(base, 'new-'));
-  const passwordFile = join(workplace, 'password');
-  const unfinished = join(workplace, 'cluster');
+  const temporary = await mkdtemp(join(base, 'new-'));
+  const passwordFile = join(temporary, 'password');
+  const unfinished = join(temporary, 'cluster');
   await writeFile(passwordFile, password, { mode: 0o600 });
   await give(passwordFile, account);
-  await give(workplace, account);
+  await give(temporary, account);
   const provider = locale === 'C' ? [] : ['--locale-provider=icu', `--icu-locale=${locale.icu}`];
-  const place = [`--pgdata=${unfinished}`, '--no-instructions', ...(fsync ? [] : ['--no-sync'])];
+  const target = [`--pgdata=${unfinished}`, '--no-instructions', ...(fsync ? [] : ['--no-sync'])];
   const superuser = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   const text = ['--encoding=UTF8', '--locale=C', ...provider];
   try {
-    await promisify(execFile)(join(bin, 'initdb'), [...place, ...superuser, ...text], {
+    await promisify(execFile)(join(bin, 'initdb'), [...target, ...superuser, ...text], {
       ...account,
       cwd: '/',
       env: { PATH: process.env['PATH'], LC_ALL: 'C' },
@@ -105,7 +105,7 @@ async function createCluster(base: string, password: string, { bin, account, loc
     const { stderr } = error as { stderr?: string };
     throw new Error(`A PostgreSQL cluster can't be created in ${base}: ${stderr?.trim() || String(error)}`, { cause: error });
   } finally {
-    await rm(workplace, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
 }
 

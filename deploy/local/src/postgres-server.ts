@@ -8,10 +8,9 @@ import type { Logger } from '@crs/kit/process/log';
 import type { Account, PostgresBinaries } from './postgres-binaries.ts';
 
 export interface Server {
-  /** On 127.0.0.1. */
   port: number;
   pid: number;
-  /** Ends the server without loss of data; after 8 s, by force. */
+  /** Stops the server cleanly. After 8 s, kills it; its next start then recovers. */
   stop(): Promise<void>;
 }
 
@@ -20,14 +19,14 @@ interface ServerOptions extends PostgresBinaries {
   directory: string;
   /** PostgreSQL's settings by name. */
   settings: Record<string, string>;
-  /** The file of PostgreSQL's own log. At a start it is emptied if it is larger than 16 MiB. */
+  /** File for PostgreSQL's log. Emptied at start if it is larger than 16 MiB. */
   logFile: string;
   log: Logger;
   /** Called when the server ends without `stop`. */
   onLost?: (() => void) | undefined;
 }
 
-/** Signals and the milliseconds to wait after each. SIGINT rolls transactions back and ends; SIGQUIT ends at once and recovers at the next start. */
+/** Signals, and the milliseconds to wait after each. After SIGQUIT, which skips the shutdown checkpoint, the next start recovers. */
 const STOP_STEPS: [NodeJS.Signals, number][] = [
   ['SIGINT', 8_000],
   ['SIGQUIT', 1_500],
@@ -37,14 +36,14 @@ const ATTEMPTS = 5;
 
 /**
  * Starts PostgreSQL on 127.0.0.1 and waits until it accepts connections, which may take minutes after a crash. When this process ends for any
- * reason, PostgreSQL ends too.
- * @throws Error with the end of PostgreSQL's log
+ * reason, PostgreSQL is stopped too.
+ * @throws Error with the last lines of PostgreSQL's log
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const until = Date.now() + RECOVERY_MS;
   let logStart = 0;
   for (let attempt = 0; attempt < ATTEMPTS && Date.now() < until; attempt++) {
-    // A start may fail because another process just took the port, or because a killed server is still ending. Both pass, so it is tried again.
+    // A start may fail because another process has just taken the port, or because a killed server is still exiting. Both are temporary.
     if (attempt > 0) await delay(50 * 2 ** attempt);
     logStart = startLog(options.logFile);
     const port = await freePort();
@@ -73,19 +72,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     }
     await stop();
   }
-  const said = readFileSync(options.logFile, 'utf8').slice(logStart).trim().slice(-1_500);
-  throw new Error(`PostgreSQL doesn't start; the end of ${options.logFile} says why:\n${said}`);
+  const reason = readFileSync(options.logFile, 'utf8').slice(logStart).trim().slice(-1_500);
+  throw new Error(`PostgreSQL doesn't start; the end of ${options.logFile} has the reason:\n${reason}`);
 }
 
 /**
- * Stops the server that an earlier, killed process left running in a directory, if there is one. The caller holds the lock of the directory, so no
- * other process uses that server.
+ * Stops the server that an earlier, killed process left running in a directory, if any. The caller must hold the directory's lock, so that no other
+ * process uses that server.
  */
 export async function stopOrphan(directory: string, log: Logger): Promise<void> {
   const orphan = readPidFile(directory);
   if (!orphan || !isAlive(orphan.pid)) return;
   if (!isServerOf(orphan.pid, directory)) {
-    // Another program has the pid by now. PostgreSQL would take that program for a server and refuse to start.
+    // Another program has this pid by now. PostgreSQL would mistake it for a running server and refuse to start.
     rmSync(join(directory, 'postmaster.pid'), { force: true });
     return;
   }
@@ -97,18 +96,18 @@ export async function stopOrphan(directory: string, log: Logger): Promise<void> 
   }
 }
 
-/** Ends a server by one signal after the other. @returns whether it ended */
+/** Sends a server the signals of STOP_STEPS until it exits. @returns whether it exited */
 async function end(pid: number, ended: () => boolean): Promise<boolean> {
-  for (const [signal, patienceMs] of STOP_STEPS) {
+  for (const [signal, timeoutMs] of STOP_STEPS) {
     if (ended()) return true;
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // The server ended just before the signal.
+      // The server exited just before the signal was sent.
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
       throw error;
     }
-    const until = Date.now() + patienceMs;
+    const until = Date.now() + timeoutMs;
     while (!ended() && Date.now() < until) await delay(15);
   }
   return ended();
@@ -127,7 +126,7 @@ function spawnServer({ bin, account, directory, settings, logFile }: ServerOptio
         // The environment of this process isn't passed on, because it holds secrets.
         env: { PATH: process.env['PATH'], LC_ALL: 'C' },
         stdio: ['ignore', output, output],
-        // PostgreSQL gets a session of its own, so that a Ctrl-C in the terminal doesn't reach it. It is stopped after the services that use it.
+        // In a session of its own, so that a Ctrl-C in the terminal doesn't reach it: it must stop after the services that use it.
         detached: true,
       },
     );
@@ -136,7 +135,7 @@ function spawnServer({ bin, account, directory, settings, logFile }: ServerOptio
   }
 }
 
-/** Starts a shell that stops the server when this process ends. The shell notices the end by its pipe, so that works after a kill -9, too. */
+/** Starts a shell that stops the server when this process ends. The shell's pipe then closes, even after a kill -9. */
 function watch(pid: number, account: Account): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read -r _; kill -INT "$1"', 'sh', String(pid)], {
     ...account,
@@ -148,7 +147,7 @@ function watch(pid: number, account: Account): ChildProcess {
   return shell;
 }
 
-/** Reads the pid (line 1) and the state (line 8) of the server's pid file; undefined where there is no file. */
+/** Reads the pid (line 1) and the state (line 8) from the server's pid file. Undefined if the file doesn't exist. */
 function readPidFile(directory: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n');
@@ -166,7 +165,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Tells by the command line whether a process is the server of a directory. A process that has ended but wasn't reaped has no command line. */
+/** Whether a process is the server of a directory, judged by its command line, which is empty for a zombie process. */
 function isServerOf(pid: number, directory: string): boolean {
   let command: string;
   try {
@@ -178,7 +177,7 @@ function isServerOf(pid: number, directory: string): boolean {
   return command.includes(`postgres -D ${directory} `);
 }
 
-/** A port on which nothing listens at this moment. */
+/** Returns a port that is free at the moment; another process may still take it. */
 async function freePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -188,7 +187,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Deletes a log that has grown too large. @returns the offset in bytes at which the log of this start begins */
+/** Deletes a log that has grown too large. @returns the byte offset at which this start's log begins */
 function startLog(file: string): number {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size < 16 * 1024 * 1024) return size;

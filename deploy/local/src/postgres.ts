@@ -12,7 +12,7 @@ export interface PostgresOptions {
   dataDir: string;
   /** Takes effect when the cluster is created, at the first start. */
   locale: Locale;
-  /** False is quicker, and a crash of the machine may then ruin the data: for tests. */
+  /** False is faster, but a crash of the machine may corrupt the data. For tests. */
   fsync: boolean;
   log: Logger;
   /** Called when the server ends without `stop`. */
@@ -20,14 +20,14 @@ export interface PostgresOptions {
 }
 
 export interface Postgres {
-  /** The database `call_research`, as superuser, with the password. */
+  /** URL of the database `call_research`, with the superuser's name and password. */
   url: string;
-  /** On 127.0.0.1; different at each start. */
+  /** Port on 127.0.0.1, different at each start. */
   port: number;
   pid: number;
-  /** The directory of the cluster: in `dataDir`, unless root runs this and PostgreSQL's account can't reach `dataDir`. */
+  /** Directory of the cluster: in `dataDir`, unless this runs as root and PostgreSQL's account can't access `dataDir`. */
   cluster: string;
-  /** Stops the server and unlocks the directory. May be called twice. */
+  /** Stops the server and unlocks the directory. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -37,14 +37,14 @@ const SETTINGS = {
   max_connections: '200',
   shared_buffers: '256MB',
   max_wal_size: '2GB',
-  // There are no replicas, so loading a new table needs no log.
+  // Without replicas, loading a new table needn't be logged.
   wal_level: 'minimal',
   max_wal_senders: '0',
-  // For queries of milliseconds, compiling costs more than it saves.
+  // For our queries, which take milliseconds, JIT compilation costs more than it saves.
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // PostgreSQL's messages about failed statements quote values, which belong in no log. Errors that end the server or a connection are still logged.
+  // PostgreSQL's messages about failed statements quote values, which must not be logged. Errors that end the server or a connection are still logged.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -53,9 +53,8 @@ const SETTINGS = {
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
 /**
- * Starts the PostgreSQL that comes with the project in a directory of its own. A server or an unfinished cluster that a killed process left there is
- * cleaned up first.
- * @throws Error that tells the user what to do: another process uses the directory, or PostgreSQL can't run on this machine
+ * Starts the project's PostgreSQL with its data in `dataDir`. First stops a server, or deletes an unfinished cluster, that a killed process left there.
+ * @throws Error with what to do, if another process uses the directory or PostgreSQL can't run on this machine
  */
 export async function startPostgres({ dataDir, locale, fsync, log, onLost }: PostgresOptions): Promise<Postgres> {
   const made = join(dataDir, 'postgres');

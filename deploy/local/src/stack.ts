@@ -3,7 +3,7 @@ import { createAuthService } from '@crs/auth/service';
 import { createCallsService } from '@crs/calls/service';
 import { createEntitiesService } from '@crs/entities/service';
 import { prepareDatabase as prepare } from '@crs/install/prepare-database';
-import { Closer } from '@crs/kit/process/lifecycle';
+import { Shutdown } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { derivePassword, roleOf, serviceUrl } from '@crs/kit/data/migration';
@@ -13,29 +13,29 @@ import { createRateLimitService } from '@crs/rate-limit/service';
 import { createToolGateway } from '@crs/tool-gateway/service';
 
 export interface StackConfig {
-  /** PostgreSQL, as a role that may create roles and schemas. */
+  /** URL of PostgreSQL for a role that may create roles and schemas. */
   adminDatabaseUrl: string;
-  /** Without it, requests are counted in memory. */
+  /** If absent, requests are counted in memory. */
   redisUrl?: string | undefined;
-  /** As CRS_SECRET. The passwords of the services' roles are derived from it, too. */
+  /** Used as CRS_SECRET, and to derive the passwords of the services' database roles. */
   secret: string;
   /** The first operator's credential. */
   operatorCredential: string;
-  /** `host:port` of the REST API; port 0 stands for a free port. */
+  /** `host:port` of the REST API. Port 0: any free port. */
   apiListen: string;
-  /** The origin under which clients know the API; by default, the address on which it listens. */
+  /** The API's public origin. Default: the address on which it listens. */
   apiUrl?: string | undefined;
   /** `host:port` of the tools. */
   toolsListen: string;
   /** Public origin of the tool gateway. */
   toolsUrl: string;
-  /** The organization for people who sign in without naming one. */
+  /** Organization of users who sign in without naming one. */
   defaultOrganization?: string | undefined;
-  /** Each `host:port` from which client metadata documents are fetched although its address or port isn't public. For tests. */
+  /** Each `host:port` from which client metadata documents may be fetched although its address or port isn't public. For tests. */
   cimdAllowHosts?: string[] | undefined;
-  /** The hosts of OpenID providers that may be at any port and address. For tests. */
+  /** Hosts of OpenID providers that may have any port and address. For tests. */
   oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
-  /** The limit for requests without a usable credential; the gateways' default if absent. */
+  /** Limit for requests without a usable credential. Default: the gateways'. */
   addressLimit?: Rule | undefined;
 }
 
@@ -53,7 +53,7 @@ const LIMITS = {
   address: { requests: 60, periodSeconds: 60 },
 };
 
-/** Brings every schema up to date and sets the passwords of the services' roles. */
+/** Migrates every schema and sets the passwords of the services' database roles. */
 export async function prepareDatabase({
   adminDatabaseUrl,
   secret,
@@ -66,13 +66,13 @@ export async function prepareDatabase({
   });
 }
 
-/** Starts all services in this process. They call each other by gRPC over loopback, as they would in processes of their own. */
+/** Starts all services in this process. They call each other by gRPC over loopback, as they would in separate processes. */
 export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
-  const closer = new Closer(loggerOf('local'));
+  const shutdown = new Shutdown(loggerOf('local'));
   const logFor = (service: string) => ({ log: loggerOf(service) });
   const databaseOf = (service: string) => serviceUrl(config.adminDatabaseUrl, service, derivePassword(config.secret, service));
   async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
-    closer.defer(name, () => service.stop());
+    shutdown.defer(name, () => service.stop());
     return service.start();
   }
   try {
@@ -93,6 +93,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           databaseUrl: databaseOf('auth'),
           secrets: parseSecrets(config.secret),
           toolsUrl: config.toolsUrl,
+          accessTokenSeconds: 86_400,
           defaultOrganization: config.defaultOrganization,
           cimdAllowHosts: config.cimdAllowHosts,
           oidcAllowHosts: config.oidcAllowHosts,
@@ -110,7 +111,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       projectsAddress: projects.grpc,
       rateLimitAddress: rateLimit.grpc,
       trustedProxies: [],
-      lameDuckMs: 0,
+      drainMs: 0,
       addressLimit: config.addressLimit ?? LIMITS.address,
       concurrency: 8,
       tenantConcurrency: 32,
@@ -163,10 +164,10 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         entitiesAdmin: entities.admin,
         rateLimit: rateLimit.grpc,
       },
-      stop: () => closer.close(),
+      stop: () => shutdown.run(),
     };
   } catch (error) {
-    await closer.close();
+    await shutdown.run();
     throw error;
   }
 }

@@ -1,22 +1,22 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** A metric as an expression asks for it. */
+/** A metric that an expression selects. */
 export interface Selector {
   metric: string;
   matchers: { label: string; operator: string; value: string }[];
 }
 
-/** The parts of a PromQL expression that depend on metrics. */
-export interface Asked {
+/** How a PromQL expression uses metrics. */
+export interface MetricUse {
   selectors: Selector[];
-  /** Labels that results are grouped by. */
+  /** Labels by which the results are grouped. */
   grouped: string[];
 }
 
-/** @throws Error when the text is no PromQL. Grafana's variable `$__rate_interval` counts as a duration. */
-export function readExpression(expression: string): Asked {
+/** @throws Error if the text isn't PromQL. Grafana's variable `$__rate_interval` counts as a duration. */
+export function readExpression(expression: string): MetricUse {
   const text = expression.replaceAll('$__rate_interval', '5m');
-  const asked: Asked = { selectors: [], grouped: [] };
+  const use: MetricUse = { selectors: [], grouped: [] };
   parser.parse(text).iterate({
     enter: ({ node }) => {
       const textOf = (child: string) => {
@@ -24,21 +24,21 @@ export function readExpression(expression: string): Asked {
         return found ? text.slice(found.from, found.to) : '';
       };
       if (node.type.isError) throw new Error(`No PromQL at character ${node.from}: ${text}`);
-      if (node.name === 'VectorSelector') asked.selectors.push({ metric: textOf('Identifier'), matchers: [] });
+      if (node.name === 'VectorSelector') use.selectors.push({ metric: textOf('Identifier'), matchers: [] });
       if (node.name === 'UnquotedLabelMatcher') {
         const [label, operator, value] = [textOf('LabelName'), textOf('MatchOp'), JSON.parse(textOf('StringLiteral')) as string];
-        asked.selectors.at(-1)!.matchers.push({ label, operator, value });
+        use.selectors.at(-1)!.matchers.push({ label, operator, value });
       }
       if (node.name === 'GroupingLabels') {
-        asked.grouped.push(...node.getChildren('LabelName').map(({ from, to }) => text.slice(from, to)));
+        use.grouped.push(...node.getChildren('LabelName').map(({ from, to }) => text.slice(from, to)));
       }
     },
   });
-  return asked;
+  return use;
 }
 
 type Labels = Record<string, string>;
-/** The label sets of each metric, by their text in the answers of `/metrics`. */
+/** The label sets of each metric, by their text in the response of `/metrics`. */
 export type Known = Map<string, Map<string, Labels>>;
 
 export function readScrape(text: string, known: Known): void {
@@ -52,10 +52,10 @@ export function readScrape(text: string, known: Known): void {
   }
 }
 
-/** Labels that Prometheus adds to everything that it reads from a target. */
-const OF_TARGETS = ['job', 'namespace', 'service', 'instance'];
+/** Labels that Prometheus adds to every series of a target. */
+const TARGET_LABELS = ['job', 'namespace', 'service', 'instance'];
 /** Metrics of Prometheus itself and of the cluster, with their labels. */
-const FOREIGN = new Map([
+const CLUSTER_METRICS = new Map([
   ['up', []],
   ['container_cpu_usage_seconds_total', ['pod', 'container']],
   ['container_memory_working_set_bytes', ['pod', 'container']],
@@ -67,34 +67,34 @@ const FOREIGN = new Map([
 ]);
 
 /**
- * Lists the metrics, labels and values that an expression asks for and that are not known.
- * @param recorded metrics that rules record, with their labels
- * @param shown labels that a legend or a text shows of the results
+ * Lists the metrics, labels and values of an expression that don't exist.
+ * @param recorded metrics that recording rules create, with their labels
+ * @param displayed labels of the results that a legend or a text refers to
  */
-export function unknowns(expression: string, known: Known, recorded: Map<string, string[]>, shown: string[] = []): string[] {
+export function unknowns(expression: string, known: Known, recorded: Map<string, string[]>, displayed: string[] = []): string[] {
   const { selectors, grouped } = readExpression(expression);
   const problems: string[] = [];
-  const labels = new Set(OF_TARGETS);
+  const labels = new Set(TARGET_LABELS);
   for (const { metric, matchers } of selectors) {
     const series = known.get(metric)?.values().toArray();
-    const others = recorded.get(metric) ?? FOREIGN.get(metric);
+    const others = recorded.get(metric) ?? CLUSTER_METRICS.get(metric);
     if (!series && !others) {
       problems.push(`no metric ${metric}`);
       continue;
     }
     const own = new Set([...(series ?? []).flatMap((each) => Object.keys(each)), ...(others ?? [])]);
     own.forEach((label) => labels.add(label));
-    const asked = matchers.filter(({ label }) => !OF_TARGETS.includes(label));
-    const missing = asked.filter(({ label }) => !own.has(label));
+    const checked = matchers.filter(({ label }) => !TARGET_LABELS.includes(label));
+    const missing = checked.filter(({ label }) => !own.has(label));
     problems.push(...missing.map(({ label }) => `${metric} has no label ${label}`));
-    if (series && missing.length === 0 && !series.some((each) => asked.every((matcher) => matches(each, matcher)))) {
-      problems.push(`no ${metric} has ${asked.map(({ label, operator, value }) => `${label}${operator}"${value}"`).join(',')}`);
+    if (series && missing.length === 0 && !series.some((each) => checked.every((matcher) => matches(each, matcher)))) {
+      problems.push(`no ${metric} has ${checked.map(({ label, operator, value }) => `${label}${operator}"${value}"`).join(',')}`);
     }
   }
   if (selectors.length === 0) problems.push('it asks for no metric');
   for (const label of grouped) if (!labels.has(label)) problems.push(`none of its metrics has a label ${label} to group by`);
   const left = new Set(grouped.length > 0 ? grouped : labels);
-  for (const label of shown) if (!left.has(label)) problems.push(`its results have no label ${label}`);
+  for (const label of displayed) if (!left.has(label)) problems.push(`its results have no label ${label}`);
   return problems;
 }
 

@@ -39,12 +39,12 @@ export const CHOSEN = 'job="$job",namespace=~"$namespace"';
 /** The selector of the metrics of the chosen services. */
 export const OF_SERVICE = `${CHOSEN},service=~"$service"`;
 
-/** The expression of a quantile of a histogram, one series for each value of the labels in `by`. */
+/** Returns the expression of a histogram's quantile, with one series for each value of the labels in `by`. */
 export const quantile = (q: number, histogram: string, selector: string, by?: string) =>
   `histogram_quantile(${q}, sum by (${by ? `le, ${by}` : 'le'}) (rate(${histogram}_bucket{${selector}}[$__rate_interval])))`;
 
 const TAG = 'call-research';
-/** A literal, because the builder of links would hide it in a menu. */
+/** Not created by the SDK's link builder, which would hide the link in a menu. */
 const LINK: DashboardLink = {
   title: 'Call Research',
   type: DashboardLinkType.Dashboards,
@@ -70,7 +70,7 @@ const target = ([expr, legend]: Query, index: number) =>
     .expr(expr)
     .legendFormat(legend);
 
-/** A graph, a third of the page wide. The description says what it shows and what is normal. */
+/** A graph over a third of the page's width. @param description what the graph shows, and which values are normal */
 export function lines(title: string, unit: string, description: string, ...queries: Query[]): LinesBuilder {
   return panel(new LinesBuilder(), title, unit, description)
     .fillOpacity(10)
@@ -81,17 +81,17 @@ export function lines(title: string, unit: string, description: string, ...queri
     .targets(queries.map((query, index) => target(query, index).range()));
 }
 
-/** A graph, half of the page wide. */
-export const wide = (...shown: Parameters<typeof lines>): LinesBuilder => lines(...shown).span(12);
+/** A graph over half of the page's width. */
+export const wide = (...args: Parameters<typeof lines>): LinesBuilder => lines(...args).span(12);
 
 /** A graph whose series are stacked. */
-export function stacked(...shown: Parameters<typeof lines>): LinesBuilder {
-  return lines(...shown)
+export function stacked(...args: Parameters<typeof lines>): LinesBuilder {
+  return lines(...args)
     .fillOpacity(40)
     .stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
 }
 
-/** The latest value of each series, a quarter of the page wide: red below `threshold`, green from there on. */
+/** The latest value of each series, over a quarter of the page's width: red below `threshold`, otherwise green. */
 export function stat(title: string, unit: string, description: string, threshold: number, query: Query): StatBuilder {
   const steps = [
     { color: 'red', value: null },
@@ -106,7 +106,7 @@ export function stat(title: string, unit: string, description: string, threshold
     .withTarget(target(query, 0).instant());
 }
 
-/** The link to an alert's runbook. The chart puts an address before its path. */
+/** Returns the link to an alert's runbook. The chart prepends the base URL to its path. */
 const runbookLink = (alert: string): DashboardLink => ({
   ...LINK,
   title: `Runbook ${alert}`,
@@ -128,7 +128,7 @@ const variable = (name: string, label: string, query: string) =>
     .refresh(VariableRefresh.OnTimeRangeChanged)
     .sort(VariableSort.AlphabeticalAsc);
 
-/** With the choice of all, whose `.*` also matches that the label is absent, as the namespace is under Compose. */
+/** Returns a variable with the choice "All". Its `.*` also matches series without the label: under Compose they have no namespace. */
 const variableWithAll = (name: string, label: string, query: string) =>
   variable(name, label, query)
     .includeAll(true)
@@ -137,7 +137,7 @@ const variableWithAll = (name: string, label: string, query: string) =>
     .current({ text: ['All'], value: ['$__all'] });
 
 /**
- * A dashboard as Grafana imports it.
+ * Returns a dashboard in Grafana's import format.
  * @param rows panels by the title of their row
  * @param choosesService whether the page offers the variable `$service`
  */
@@ -174,7 +174,7 @@ export function dashboard(
   return builder.build();
 }
 
-/** The queries that a dashboard sends to Prometheus. */
+/** Lists the queries that a dashboard sends to Prometheus. */
 export function queriesOf({ panels = [] }: Dashboard): { panel: string; expr: string; legend: string }[] {
   return panels.flatMap(({ title = '', ...rest }) =>
     'targets' in rest

@@ -1,5 +1,5 @@
 import { ALERTS, type Alert } from './alerts.ts';
-import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type Window } from './objectives.ts';
+import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type RateWindow } from './objectives.ts';
 import { RUNBOOKS } from './runbooks.ts';
 
 export interface Recording {
@@ -13,7 +13,7 @@ const BY = 'sum by (job, namespace, service, slo)';
 function recordings(): Recording[] {
   const rates = OBJECTIVES.flatMap(({ slo, all, bad }) => [
     { record: 'crs:slo_requests:rate5m', expr: all, labels: { slo } },
-    // Without errors the rate is 0. The second operand supplies it.
+    // Without errors `bad` has no series. The second operand then supplies 0.
     { record: 'crs:slo_errors:rate5m', expr: `(${bad})\nor 0 * ${all}`, labels: { slo } },
   ]);
   const ratios = WINDOWS.map((window) => ({
@@ -29,41 +29,41 @@ function recordings(): Recording[] {
 function burns({ slo, objective }: Objective, severity: string): string {
   const budget = 1 - objective;
   const selector = `{${OURS},slo="${slo}"}`;
-  const above = (window: Window, factor: number) =>
+  const above = (window: RateWindow, factor: number) =>
     `crs:slo_errors:ratio_${window}${selector} > ${Number((factor * budget).toFixed(6))}`;
   return BURNS.filter((burn) => burn.severity === severity)
     .map(({ factor, long, short }) => `(${above(long, factor)} and ${above(short, factor)})`)
     .join('\nor ');
 }
 
-const PROMISES: Record<string, { alert: string; what: string }> = {
+const BUDGET_ALERTS: Record<string, { alert: string; badEvents: string }> = {
   availability: {
     alert: 'CallResearchAvailability',
-    what: 'requests answered with 5xx (promised: at most 0.1%, over 30 days)',
+    badEvents: '5xx responses (SLO: at most 0.1% over 30 days)',
   },
   latency: {
     alert: 'CallResearchLatency',
-    what: 'lists, details and tools that took longer than a second (promised: at most 1%, over 30 days)',
+    badEvents: 'lists, details and tool calls that took longer than a second (SLO: at most 1% over 30 days)',
   },
 };
 
 function budgetAlerts(): Alert[] {
   return OBJECTIVES.flatMap((objective) => {
-    const { alert, what } = PROMISES[objective.slo]!;
+    const { alert, badEvents } = BUDGET_ALERTS[objective.slo]!;
     return (['critical', 'warning'] as const).map((severity) => ({
       alert,
-      // A handful of requests is no evidence.
+      // No alert on a handful of requests: their error ratio isn't significant.
       expr: `(\n${burns(objective, severity)}\n)\nand 3600 * avg_over_time(crs:slo_requests:rate5m{${OURS},slo="${objective.slo}"}[1h]) > 60`,
       labels: { severity },
       annotations: {
         summary: `The error budget of {{ $labels.service }} (${objective.slo}) is burning ${severity === 'critical' ? 'fast' : 'slowly'}`,
-        description: `{{ $value | humanizePercentage }} of the events of {{ $labels.service }} are ${what}.`,
+        description: `{{ $value | humanizePercentage }} of the events of {{ $labels.service }} are ${badEvents}.`,
       },
     }));
   });
 }
 
-/** The content of the rules file of Prometheus. */
+/** Returns the content of the Prometheus rules file. */
 export function rules() {
   const page = (alert: Alert) => ({
     ...alert,

@@ -1,7 +1,7 @@
-/** The folder of the runbooks, relative to the root. The chart puts an address before it. */
+/** Directory of the runbooks, relative to the root. The chart prepends the base URL. */
 export const RUNBOOKS = 'docs/runbooks/';
 
-/** The alerts that a panel shows the reason of, by dashboard and title. The panel links their runbooks. */
+/** By dashboard and panel title: the alerts whose runbooks the panel links. */
 export const PANELS: Record<string, Record<string, string[]>> = {
   'crs-overview': {
     'availability: error budget left': ['CallResearchAvailability'],

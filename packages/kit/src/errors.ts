@@ -21,7 +21,7 @@ export const REASONS = {
   operatorRole: 'OPERATOR_ROLE',
   /** The operator is bound to other organizations. */
   operatorBound: 'OPERATOR_BOUND',
-  userGone: 'USER_GONE',
+  userDeleted: 'USER_GONE',
   /** The caller is authenticated, but lacks a scope or a right that the call needs. */
   insufficientScope: 'INSUFFICIENT_SCOPE',
   /** The client certificate belongs to a program that may not make this call. */
@@ -34,7 +34,7 @@ export const REASONS = {
   /** The work was too slow, but the service is healthy. */
   slowWork: 'SLOW_WORK',
   /** One node of a distributed database is down, but the service and the coordinator are healthy. */
-  nodeAway: 'NODE_AWAY',
+  nodeUnavailable: 'NODE_AWAY',
 } as const;
 
 export interface ErrorOptions {

@@ -56,7 +56,7 @@ const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
  * with microseconds finds the record with the same timestamp.
  * @returns undefined for any other text, for a date that doesn't exist, and for UTC years outside 0001..9999
  */
-export function parseInstant(text: string): Date | undefined {
+export function parseTimestamp(text: string): Date | undefined {
   const date = RFC3339.exec(text)?.[1];
   if (date === undefined || !isDate(date)) return undefined;
   // V8 misreads fractions of more than nine digits.

@@ -5,7 +5,7 @@ import {
   type RateLimitResponse,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { createLogger } from '../src/process/log.ts';
-import type { Admission } from '../src/rpc/admission.ts';
+import type { AdmittedCallers } from '../src/rpc/admitted-callers.ts';
 import { client, type CallOptions, type ClientOptions } from '../src/rpc/client.ts';
 import { bind, rpc, serve, type CallContext, type ServeOptions } from '../src/rpc/server.ts';
 
@@ -19,9 +19,9 @@ export const REQUEST: RateLimitRequest = { domain: '', descriptors: [], hitsAdde
 export async function startService(
   handle: (request: RateLimitRequest, call: CallContext<'anyone'>) => Promise<RateLimitResponse>,
   options: Partial<ServeOptions> = {},
-  admission: Admission = { anyone: true },
+  callers: AdmittedCallers = { anyone: true },
 ): Promise<Awaited<ReturnType<typeof serve>>> {
-  const shouldRateLimit = rpc(admission as { anyone: true }, handle);
+  const shouldRateLimit = rpc(callers as { anyone: true }, handle);
   const server = await serve({
     name: 'test',
     address: '127.0.0.1:0',

@@ -2,18 +2,18 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { deadlineExceeded, ServiceError, unavailable } from '../src/errors.ts';
-import type { Admission } from '../src/rpc/admission.ts';
+import type { AdmittedCallers } from '../src/rpc/admitted-callers.ts';
 import type { Identity, Verifier } from '../src/rpc/identity.ts';
 import type { CallContext } from '../src/rpc/server.ts';
 import { callerOf, OK, REQUEST, startService } from './_service.ts';
 
 /** A service of one RPC, and a function that calls it. */
-async function start(handle: (call: CallContext<'anyone'>) => Promise<void>, verify?: Verifier, admission?: Admission) {
+async function start(handle: (call: CallContext<'anyone'>) => Promise<void>, verify?: Verifier, callers?: AdmittedCallers) {
   const answer = async (_request: unknown, call: CallContext<'anyone'>) => {
     await handle(call);
     return OK;
   };
-  return callerOf((await startService(answer, verify && { verify }, admission)).address);
+  return callerOf((await startService(answer, verify && { verify }, callers)).address);
 }
 
 const forever = () => new Promise<never>(() => {});

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { answerErrors, createHttpApp } from '../src/http/app.ts';
+import { errorHandler, createHttpApp } from '../src/http/app.ts';
 import { readBody } from '../src/http/body.ts';
 import { createGateway } from '../src/http/gateway.ts';
 import { Refusal } from '../src/http/refusal.ts';
@@ -27,7 +27,7 @@ const gateway = createGateway(
     projectsAddress: NOWHERE,
     rateLimitAddress: NOWHERE,
     trustedProxies: [],
-    lameDuckMs: 0,
+    drainMs: 0,
     addressLimit: { requests: 60, periodSeconds: 60 },
     concurrency: 8,
     tenantConcurrency: 32,
@@ -48,7 +48,7 @@ const gateway = createGateway(
     app.use(() => {
       throw new Refusal(404, 'not_found', 'There is nothing at this path.');
     });
-    app.use(answerErrors(log));
+    app.use(errorHandler(log));
     return listener;
   },
 );

@@ -11,8 +11,8 @@ afterEach(() => {
   agent.destroy();
 });
 
-const start = (handle: RequestListener, lameDuckMs = 0) =>
-  listen(createServer(handle), { address: '127.0.0.1:0', lameDuckMs, drainMs: 5_000 });
+const start = (handle: RequestListener, drainMs = 0) =>
+  listen(createServer(handle), { address: '127.0.0.1:0', drainMs, finishMs: 5_000 });
 
 function ask(address: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { Closer, runUntilSignal } from '../src/process/lifecycle.ts';
+import { Shutdown, runUntilSignal } from '../src/process/lifecycle.ts';
 import { createLogger } from '../src/process/log.ts';
 
 const log = createLogger('test', { level: 'silent' });
@@ -8,29 +8,29 @@ afterEach(() => vi.restoreAllMocks());
 
 it('closes in reverse order, even if one close fails and another hangs', async () => {
   const closed: string[] = [];
-  const closer = new Closer(log);
-  closer.defer('first', () => closed.push('first'));
-  closer.defer('hangs', () => new Promise(() => {}), 50);
-  closer.defer('fails', () => Promise.reject(new Error('no')));
-  closer.defer('last', () => closed.push('last'));
-  await closer.close();
+  const shutdown = new Shutdown(log);
+  shutdown.defer('first', () => closed.push('first'));
+  shutdown.defer('hangs', () => new Promise(() => {}), 50);
+  shutdown.defer('fails', () => Promise.reject(new Error('no')));
+  shutdown.defer('last', () => closed.push('last'));
+  await shutdown.run();
   expect(closed).toEqual(['last', 'first']);
 });
 
 it('a signal during the start closes everything that is open', async () => {
   const closed: string[] = [];
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   const opened = Promise.withResolvers<void>();
   const run = runUntilSignal(
     {
       start: async () => {
-        closer.defer('first', () => closed.push('first'));
+        shutdown.defer('first', () => closed.push('first'));
         opened.resolve();
         await sleep(100);
-        closer.defer('second', () => closed.push('second'));
+        shutdown.defer('second', () => closed.push('second'));
         throw new Error('the first one is closed');
       },
-      stop: () => closer.close(),
+      stop: () => shutdown.run(),
     },
     log,
   );
@@ -42,11 +42,11 @@ it('a signal during the start closes everything that is open', async () => {
 
 it('a start that fails closes everything that it opened, and reports the failure', async () => {
   const closed: string[] = [];
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   const start = async () => {
-    closer.defer('first', () => closed.push('first'));
+    shutdown.defer('first', () => closed.push('first'));
     throw new Error('no such port');
   };
-  await expect(runUntilSignal({ start, stop: () => closer.close() }, log)).rejects.toThrow('no such port');
+  await expect(runUntilSignal({ start, stop: () => shutdown.run() }, log)).rejects.toThrow('no such port');
   expect(closed).toEqual(['first']);
 });

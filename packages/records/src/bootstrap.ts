@@ -2,10 +2,10 @@ import { Database } from '@crs/kit/data/database';
 import type { Migration } from '@crs/kit/data/migration';
 import { schemaReady } from '@crs/kit/data/schema-readiness';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
-import type { Closer, Surroundings } from '@crs/kit/process/lifecycle';
+import type { Shutdown, Runtime } from '@crs/kit/process/lifecycle';
 import type { Verifier } from '@crs/kit/rpc/identity';
 import type { OperatorDirectory } from '@crs/kit/rpc/operators';
-import { DRAIN_MS, serve, type BoundService } from '@crs/kit/rpc/server';
+import { FINISH_MS, serve, type BoundService } from '@crs/kit/rpc/server';
 
 /** An import batch has at most 16 MiB, and so has a service's request to auth about the people in it. */
 const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
@@ -14,13 +14,13 @@ const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 export async function openDatabase(
   { name, migrations }: { name: string; migrations: readonly Migration[] },
   config: { databaseUrl: string; databasePasswordFile?: string | undefined; maxConnections: number },
-  { log }: Surroundings,
-  closer: Closer,
+  { log }: Runtime,
+  shutdown: Shutdown,
 ): Promise<Database> {
   const { databaseUrl: url, databasePasswordFile, maxConnections } = config;
   const db = new Database({ name, url, passwordFile: databasePasswordFile, maxConnections, log, pipeline: true });
-  closer.defer('database', () => db.close());
-  await schemaReady(name, db, migrations, log, closer);
+  shutdown.defer('database', () => db.close());
+  await schemaReady(name, db, migrations, log, shutdown);
   return db;
 }
 
@@ -31,13 +31,13 @@ export async function openDatabase(
 export async function serveGrpc(
   name: string,
   config: { listen: string; adminListen: string },
-  { log, tls }: Surroundings,
-  closer: Closer,
+  { log, tls }: Runtime,
+  shutdown: Shutdown,
   { db, ...callers }: { verify: Verifier; operators: OperatorDirectory; db: Database },
   services: { internal: BoundService[]; admin: BoundService[] },
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
-  closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
+  shutdown.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), FINISH_MS + 1_000);
   const shared = { name, ...callers, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);

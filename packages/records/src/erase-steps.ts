@@ -3,7 +3,7 @@ import type { Deleted } from '@crs/kit/data/delete-next';
 import { countDeleted } from './count-deleted.ts';
 
 /** Deletes some rows in its own transaction. @returns how many; 0 when the step is complete */
-export type Step = () => Promise<number>;
+export type EraseStep = () => Promise<number>;
 
 /** Shorter than callers' deadlines and than the grace period of a process. */
 const WORK_MS = 5_000;
@@ -13,7 +13,7 @@ export const FIRST_TEXT = '';
 export const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns a function that runs steps for some seconds. It resolves to whether rows may be left, so that the caller calls again. */
-export function eraser(): (steps: Step[]) => Promise<boolean> {
+export function eraser(): (steps: EraseStep[]) => Promise<boolean> {
   countDeleted('erasure', 0);
   return async (steps) => {
     const until = performance.now() + WORK_MS;
@@ -32,7 +32,7 @@ export function inOrder(
   first: string,
   statement: (from: string) => Statement<Deleted>,
   run: (statement: Statement<Deleted>) => Promise<Deleted[]>,
-): Step {
+): EraseStep {
   let from = first;
   return async () => {
     const [deleted] = await run(statement(from));
@@ -42,7 +42,7 @@ export function inOrder(
 }
 
 /** A step that completes in one transaction. */
-export function once(work: () => Promise<unknown>): Step {
+export function once(work: () => Promise<unknown>): EraseStep {
   return async () => {
     await work();
     return 0;

@@ -4,33 +4,33 @@ import type { Deleted } from '@crs/kit/data/delete-next';
 import { callerScope } from '@crs/kit/data/scope';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { rpc } from '@crs/kit/rpc/server';
-import { eraser, inOrder, type Step } from './erase-steps.ts';
+import { eraser, inOrder, type EraseStep } from './erase-steps.ts';
 import { lockImports } from './lock-imports.ts';
 import type { RecordContext } from './record-service.ts';
 
 type Target = EraseRequest['target'];
 
-/** What the steps of an erasure work with. */
-interface Erasing {
+/** What the steps of an erasure need. */
+interface EraseContext {
   organization: string;
-  /** Runs work in a transaction during which nothing of the organization is imported or erased. */
+  /** Runs work in a transaction that excludes imports and other erasures of the organization. */
   locked: <T>(work: (query: Query, now: Date) => Promise<T>) => Promise<T>;
-  /** A step through all rows of a table. */
-  all: (first: string, next: (organization: string, from: string) => Statement<Deleted>) => Step;
+  /** Returns a step that deletes all rows of a table. */
+  all: (first: string, next: (organization: string, from: string) => Statement<Deleted>) => EraseStep;
 }
 
-/** The handler of `Erase`, for operators. An import deletes projects and users. */
+/** Creates the handler of `Erase`, for operators. The role importer is admitted because imports may delete projects and users. */
 export function eraseRpc(
   service: string,
   { auth, importDb }: RecordContext,
-  steps: (target: Target, erasing: Erasing) => Step[],
+  steps: (target: Target, context: EraseContext) => EraseStep[],
 ) {
   const access = { action: 'erase', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } as const;
   const erase = eraser();
   return rpc({ operator: access }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     if (target?.$case === 'organization') requireTenantDeletion(call.rights);
     const scope = callerScope(call);
-    // Counted in one entry, because erasing a large organization takes many calls.
+    // `counted`, so that the many calls that erase a large organization share one entry.
     const entry = {
       action: `${service}.erase`,
       target: nameOf(target, scope.organization),
@@ -39,12 +39,12 @@ export function eraseRpc(
     };
     await auth.recordAudit(entry, call);
     const { organization } = scope;
-    const locked: Erasing['locked'] = (work) =>
+    const locked: EraseContext['locked'] = (work) =>
       importDb.transact(scope, async (query) => {
         const [lock] = await query(lockImports(service, organization));
         return work(query, lock!.now);
       });
-    const all: Erasing['all'] = (first, next) =>
+    const all: EraseContext['all'] = (first, next) =>
       inOrder(
         first,
         (from) => next(organization, from),

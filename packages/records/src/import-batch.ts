@@ -14,7 +14,7 @@ import { meter } from '@crs/kit/process/telemetry';
 import { runInWorker, type WorkerTask } from '@crs/kit/process/worker';
 import { hasAtMost } from '@crs/kit/rpc/message-size';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
-import { MAX_LINE_BYTES, type Problem } from './import-record.ts';
+import { MAX_LINE_BYTES, type FieldError } from './import-record.ts';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -29,7 +29,7 @@ export type RecordImport = (
 
 /** Many more than {@link MAX_LINES} lines with three fields each have. */
 const MAX_FIELDS = 200_000;
-/** Stands for a message that isn't decoded. {@link checkSize} refuses it. */
+/** Returned instead of decoding a message that is too large; {@link checkSize} refuses it. */
 const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
 const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE) };
 
@@ -49,14 +49,14 @@ export const ImportService = {
 
 /**
  * The handlers of imports, for operators. They count imported lines by their outcome. A check parses the lines, and stores nothing.
- * @param findProblems refuses lines of a check for other reasons
+ * @param findProblems returns further errors of the lines of a check
  */
 export function importRpcs<R extends { organization: string }>(
   service: string,
   record: RecordImport,
   reader: LineReader<R>,
   store: (lines: ImportLine[], call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
-  findProblems?: (lines: Line<R>[], scope: Scope) => Promise<ImportError[]>,
+  findProblems?: (lines: NumberedRecord<R>[], scope: Scope) => Promise<ImportError[]>,
 ) {
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
   // A counter must start at zero, or `increase()` would miss the first batch.
@@ -80,20 +80,20 @@ export function importRpcs<R extends { organization: string }>(
     const scope = callerScope(call);
     const batch = await readBatch(lines, reader, scope);
     const problems = (await findProblems?.(batch.lines, scope)) ?? [];
-    return { errors: byLine([...batch.errors, ...problems]) };
+    return { errors: sortByLine([...batch.errors, ...problems]) };
   });
   return { importRecords, checkRecords };
 }
 
 /** A valid line of a batch. */
-export interface Line<R> {
+export interface NumberedRecord<R> {
   /** Its position in the file, from 1. */
   number: number;
   record: R;
 }
 
 /** Parses a line. */
-export type LineReader<R> = WorkerTask<Uint8Array, { record: R } | Problem>;
+export type LineReader<R> = WorkerTask<Uint8Array, { record: R } | FieldError>;
 
 /**
  * Parses a batch into the records of one organization, and the errors of the other lines.
@@ -103,9 +103,9 @@ export async function readBatch<R extends { organization: string }>(
   batch: ImportLine[],
   reader: LineReader<R>,
   { organization, signal }: Scope,
-): Promise<{ lines: Line<R>[]; errors: ImportError[] }> {
+): Promise<{ lines: NumberedRecord<R>[]; errors: ImportError[] }> {
   checkSize(batch);
-  const lines: Line<R>[] = [];
+  const lines: NumberedRecord<R>[] = [];
   const errors: ImportError[] = [];
   const yieldWhenDue = timeSlices();
   for (const { number, json } of batch) {
@@ -119,7 +119,7 @@ export async function readBatch<R extends { organization: string }>(
   return { lines, errors };
 }
 
-function read<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | Problem> | { record: R } | Problem {
+function read<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | FieldError> | { record: R } | FieldError {
   if (json.length > MAX_LINE_BYTES) return TOO_LONG;
   return json.length > MAX_INLINE_BYTES ? runInWorker(reader, json) : reader.run(json);
 }
@@ -133,13 +133,13 @@ export function checkSize(lines: ImportLine[]): void {
   }
 }
 
-const TOO_LONG: Problem = { field: '', reason: 'must be at most 8 MiB long' };
-const WRONG_ORGANIZATION: Problem = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
+const TOO_LONG: FieldError = { field: '', reason: 'must be at most 8 MiB long' };
+const WRONG_ORGANIZATION: FieldError = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
 
-export function refused(number: number, { field, reason }: Problem): ImportError {
+export function refused(number: number, { field, reason }: FieldError): ImportError {
   return { line: number, field, reason };
 }
 
-export function byLine(errors: ImportError[]): ImportError[] {
+export function sortByLine(errors: ImportError[]): ImportError[] {
   return errors.toSorted((a, b) => a.line - b.line);
 }

@@ -1,13 +1,13 @@
 /** Parses import lines into typed records, or refuses them by field and reason. */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '@crs/kit/text';
+import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseTimestamp, parseUuid, unstorable } from '@crs/kit/text';
 
 /** The longest line of an import, without its end. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** Why a line is invalid. Never contains a value of the line. */
-export interface Problem {
+export interface FieldError {
   /** Path of the field, such as `qa_blocks[0].id`; empty for the line as a whole. */
   field: string;
   /** Continues a sentence that starts with the field: `must be ...`. */
@@ -15,7 +15,7 @@ export interface Problem {
 }
 
 /** Parses a line of UTF-8 JSON into the schema's output. Reports only the first problem. */
-export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Problem {
+export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | FieldError {
   if (hasTooManyValues(bytes)) return { field: '', reason: `must have at most ${MAX_VALUES} values` };
   if (!isUtf8(bytes)) return { field: '', reason: 'must be valid UTF-8' };
   let value: unknown;
@@ -50,7 +50,7 @@ function endOfString(json: Uint8Array, start: number): number {
 }
 
 /** Validates a JSON value that must be an object: a line, or the arguments of a tool. */
-export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Problem {
+export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | FieldError {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
   if (result.success) return { record: result.data };
@@ -229,7 +229,7 @@ export const email = withForm(freeText.refine(isEmail, 'must be an e-mail addres
 export const organizationId = z
   .string()
   .regex(ORGANIZATION_ID, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"')
-  .describe('Id of the organization: 1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.');
+  .describe('Id of the organization.');
 
 export const callId = z.string().regex(CALL_ID, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"');
 
@@ -240,7 +240,7 @@ export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
 });
 
 /** A `Date`, truncated to the millisecond. */
-export const instant = withForm(parsed(parseInstant, 'must be an RFC 3339 date-time with Z or an offset'), {
+export const timestamp = withForm(parsed(parseTimestamp, 'must be an RFC 3339 date-time with Z or an offset'), {
   format: 'date-time',
   pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',
 });

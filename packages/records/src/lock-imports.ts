@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-const LOCKED = { now: column.instant };
+const LOCKED = { now: column.timestamp };
 
 /**
  * Locks out other imports and erasures of the organization in this service until the transaction ends, so that the rows that an import reads don't change

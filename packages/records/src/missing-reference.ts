@@ -1,4 +1,4 @@
-import type { Problem } from './import-record.ts';
+import type { FieldError } from './import-record.ts';
 
 const REASONS = {
   organization: 'must be an organization that exists',
@@ -11,6 +11,6 @@ const REASONS = {
 export type ReferenceType = keyof typeof REASONS;
 
 /** Refuses a line whose field names a record that doesn't exist. */
-export function missing(type: ReferenceType, field: string): Problem {
+export function missing(type: ReferenceType, field: string): FieldError {
   return { field, reason: REASONS[type] };
 }

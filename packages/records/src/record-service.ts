@@ -3,7 +3,7 @@ import { Fresh } from '@crs/kit/fresh';
 import { Database } from '@crs/kit/data/database';
 import type { Migration } from '@crs/kit/data/migration';
 import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '@crs/kit/process/config';
-import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { Shutdown, type Service, type Runtime } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { createVerifier } from '@crs/kit/rpc/identity';
@@ -52,13 +52,13 @@ interface RecordService {
 export function createRecordService(
   service: RecordService,
   config: RecordServiceConfig,
-  surroundings: Surroundings,
+  runtime: Runtime,
 ): Service<{ grpc: string; admin: string }> {
-  const { log, tls } = surroundings;
-  const closer = new Closer(log);
+  const { log, tls } = runtime;
+  const shutdown = new Shutdown(log);
   return {
     async start() {
-      const db = await openDatabase(service, config, surroundings, closer);
+      const db = await openDatabase(service, config, runtime, shutdown);
       const importDb = new Database({
         name: `${service.name}-import`,
         url: config.databaseUrl,
@@ -68,7 +68,7 @@ export function createRecordService(
         maxPerTenant: IMPORT_CONNECTIONS,
         pipeline: false,
       });
-      closer.defer('import database', () => importDb.close());
+      shutdown.defer('import database', () => importDb.close());
       const auth = client(AuthServiceService, {
         name: 'auth',
         address: config.authAddress,
@@ -76,7 +76,7 @@ export function createRecordService(
         retry: true,
         tls,
       });
-      closer.defer('auth client', () => auth.close());
+      shutdown.defer('auth client', () => auth.close());
       const callerKeys = async () => {
         const { keys } = await auth.listCallerKeys({});
         return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
@@ -84,9 +84,9 @@ export function createRecordService(
       const callers = { verify: createVerifier(service.name, callerKeys), operators: createOperatorDirectory(auth), db };
       const context = { db, importDb, auth, log };
       const services = { internal: service.internalServices(context), admin: service.adminServices(context) };
-      return (await serveGrpc(service.name, config, surroundings, closer, callers, services)).addresses;
+      return (await serveGrpc(service.name, config, runtime, shutdown, callers, services)).addresses;
     },
-    stop: () => closer.close(),
+    stop: () => shutdown.run(),
   };
 }
 

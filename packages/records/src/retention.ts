@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RowOf } from '@crs/kit/data/column';
 import type { Database, Statement } from '@crs/kit/data/database';
-import { ROWS_AT_ONCE, type FORGOTTEN } from '@crs/kit/data/delete-next';
+import { ROWS_AT_ONCE, type PRUNED } from '@crs/kit/data/delete-next';
 import type { Scope } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
 import { countDeleted } from './count-deleted.ts';
@@ -18,7 +18,7 @@ export function retention(
   reason: Parameters<typeof countDeleted>[0],
   db: Database,
   log: Logger,
-  forget: (organization: string, now: Date) => Statement<RowOf<typeof FORGOTTEN>>,
+  prune: (organization: string, now: Date) => Statement<RowOf<typeof PRUNED>>,
 ): (scope: Scope) => Promise<void> {
   /** Organizations whose expired rows were deleted within the last hour. */
   const swept = new LRUCache<string, true>({ max: 10_000, ttl: EVERY_MS });
@@ -28,10 +28,10 @@ export function retention(
     swept.set(scope.organization, true);
     try {
       for (let batch = 0; batch < MAX_BATCHES; batch++) {
-        const [result] = await db.run(scope, forget(scope.organization, new Date()));
-        const forgotten = result?.forgotten ?? 0;
-        countDeleted(reason, forgotten);
-        if (forgotten < ROWS_AT_ONCE) return;
+        const [result] = await db.run(scope, prune(scope.organization, new Date()));
+        const pruned = result?.pruned ?? 0;
+        countDeleted(reason, pruned);
+        if (pruned < ROWS_AT_ONCE) return;
       }
       swept.delete(scope.organization);
     } catch (error) {

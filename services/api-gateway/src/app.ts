@@ -1,20 +1,20 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { errorHandler, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import type { Logger } from '@crs/kit/process/log';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
-import { admission, type AdmissionOptions } from './http/admission.ts';
+import { authenticate, type AuthenticationOptions } from './http/authentication.ts';
 import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
 
-/** Checks run in this order: credential, one charge, key, path and method, media types, then the checks of the route. */
+/** Creates the app. It checks, in this order: the credential, the rate limit, the key, path and method, media types, and what the route checks. */
 export function createApp(
   context: Context,
   docs: Docs,
-  options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+  options: AuthenticationOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'api-gateway',
@@ -24,17 +24,17 @@ export function createApp(
     refusals: { counts: options.refusals, addressOf: (request) => addressOf(options, request) },
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
-  app.use(admission(options));
+  app.use(authenticate(options));
   app.use('/v1', decodablePath, routes(context));
   app.use(docsRoutes(docs));
   app.use(() => {
     throw routeNotFound();
   });
-  app.use(answerErrors(options.log));
+  app.use(errorHandler(options.log));
   return listener;
 }
 
-/** Express would refuse a path that can't be decoded. Escapes it, so it gets the 404 of an unknown id. */
+/** Escapes a path that Express can't decode and would refuse, so that it gets the same 404 as an unknown id. */
 function decodablePath(request: Request, _response: Response, next: NextFunction): void {
   try {
     decodeURIComponent(request.path);

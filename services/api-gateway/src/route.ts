@@ -14,7 +14,7 @@ export interface Context {
   openapi: Entity;
 }
 
-/** An operation of the OpenAPI document, and its handler. Both use the same schemas. Descriptions are Markdown. */
+/** An operation of the OpenAPI document, and its handler. Both use the same schemas. Descriptions are in Markdown. */
 export interface Route {
   /** Express also routes HEAD requests to a `get`. */
   method: 'get' | 'post';
@@ -47,7 +47,7 @@ export interface Route {
 type Examples = Record<string, { summary: string; value: unknown }>;
 
 export interface RefusalExample {
-  /** Why it happens, in Markdown. */
+  /** When the refusal happens, in Markdown. */
   when: string;
   /** An example of the message. */
   message: string;

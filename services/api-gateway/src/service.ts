@@ -1,19 +1,19 @@
 import { createGateway } from '@crs/kit/http/gateway';
-import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
+import type { Service, Runtime } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
 import { buildDocs } from './docs/page.ts';
-import { Credentials } from './http/admission.ts';
+import { Credentials } from './http/authentication.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
 
 /** Creates the gateway of REST `/v1`, which authenticates and charges requests, and translates them to gRPC. It owns no data. */
-export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
+export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Service<{ http: string }> {
   const { readTimeoutMs, writeTimeoutMs } = config;
-  return createGateway(Math.max(readTimeoutMs, writeTimeoutMs), config, surroundings, (gateway) => {
+  return createGateway(Math.max(readTimeoutMs, writeTimeoutMs), config, runtime, (gateway) => {
     const { connect, lookUps } = gateway;
     const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: readTimeoutMs });
     const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs: readTimeoutMs });

@@ -33,7 +33,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       callsAddress: calls,
       rateLimitAddress: rateLimit,
       trustedProxies: [],
-      lameDuckMs: 0,
+      drainMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       projectsAddress: projects,
       concurrency: 8,

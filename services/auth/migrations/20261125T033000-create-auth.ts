@@ -72,13 +72,14 @@ const TENANTS = `
     -- The organization's own OpenID provider.
     oidc_issuer text,
     oidc_client_id text,
-    oidc_client_secret_sealed bytea, -- null: a public client
+    oidc_client_secret_encrypted bytea, -- null: a public client
     oidc_domains text[],
+    oidc_email_proof text check (oidc_email_proof in ('claim', 'xms_edov', 'issuer')),
     -- Of the settings that decide how calls look.
     settings_version integer not null default 1,
     settings_changed_at timestamptz(3) not null default now(),
     constraint oidc_provider_is_whole check (
-      num_nulls(oidc_issuer, oidc_client_id, oidc_domains) in (0, 3) and (oidc_issuer is not null or oidc_client_secret_sealed is null))
+      num_nulls(oidc_issuer, oidc_client_id, oidc_domains, oidc_email_proof) in (0, 4) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
   );
 
   create table auth.users (
@@ -202,7 +203,7 @@ const ACCESS = `
 const ABOVE_TENANTS = `
   create table auth.caller_keys (
     key_id text collate "C" primary key,
-    private_key_sealed bytea not null,
+    private_key_encrypted bytea not null,
     sign_from timestamptz(3) not null,
     created_at timestamptz(3) not null default now()
   );
@@ -210,7 +211,7 @@ const ABOVE_TENANTS = `
   -- Keys that access tokens are signed with. Unlike caller keys they stay: tokens may live for years.
   create table auth.token_keys (
     key_id text collate "C" primary key,
-    private_key_sealed bytea not null,
+    private_key_encrypted bytea not null,
     created_at timestamptz(3) not null default now(),
     sign_from timestamptz(3) not null default now(),
     protects_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
@@ -240,7 +241,7 @@ const ABOVE_TENANTS = `
     client_id text collate "C" primary key,
     name text not null,
     redirect_uris text[] not null,
-    secret_sealed bytea, -- null: a public client
+    secret_encrypted bytea, -- null: a public client
     created_at timestamptz(3) not null default now()
   );
 
@@ -248,7 +249,7 @@ const ABOVE_TENANTS = `
   create table auth.oidc_payloads (
     model text collate "C" not null,
     id_digest bytea not null, -- a digest, because most ids are secrets
-    payload_sealed bytea not null,
+    payload_encrypted bytea not null,
     uid_digest bytea, -- only sessions have this second id
     grant_id text collate "C",
     expires_at timestamptz(3) not null,

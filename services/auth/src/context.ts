@@ -5,7 +5,7 @@ import type { Logger } from '@crs/kit/process/log';
 import type { Secrets } from '@crs/kit/process/secrets';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { KeyRing } from './keys/key-ring.ts';
-import type { Seals } from './keys/seals.ts';
+import type { Encrypters } from './keys/encrypters.ts';
 import type { Signer } from './keys/signer.ts';
 import type { KeyKind } from './store/key-pairs.ts';
 
@@ -20,6 +20,6 @@ export interface Context {
   /** Public origin of the tool gateway. */
   toolsUrl: string;
   secrets: Secrets;
-  seals: Seals;
+  encrypters: Encrypters;
   rings: Record<KeyKind, KeyRing>;
 }

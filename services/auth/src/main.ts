@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/process/main';
 import { readConfig } from './config.ts';
 import { createAuthService } from './service.ts';
 
-await runMain('auth', (environment, surroundings) => createAuthService(readConfig(environment), surroundings));
+await runMain('auth', (environment, runtime) => createAuthService(readConfig(environment), runtime));

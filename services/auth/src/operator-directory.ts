@@ -26,7 +26,7 @@ export function createOperatorDirectory(db: Database, verify: Verifier): Operato
 }
 
 function describe(identity: Identity | undefined): Pick<FrequentAction, 'organization' | 'actor' | 'source'> {
-  if (!identity) return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'strangers' };
+  if (!identity) return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'unauthenticated' };
   const { organization = EVERY_ORGANIZATION } = identity;
   if (identity.kind === 'operator') return { organization, actor: identity.name, source: `operator ${identity.name}` };
   const actor = identity.kind === 'organization' ? `key ${identity.keyId}` : `user ${identity.userId}`;

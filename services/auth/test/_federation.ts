@@ -1,17 +1,14 @@
 import { decodeJwt } from 'jose';
-import { createLogger } from '@crs/kit/process/log';
-import { parseSecrets } from '@crs/kit/process/secrets';
-import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
-import { createAuthService } from '../src/service.ts';
-import { ANN, BOB, organization, serviceUrl, startAuthWorld, TENANTS, user, type AuthWorld } from './_fixtures.ts';
+import { ANN, BOB, organization, startAuthWorld, TENANTS, user, type SharedAuthWorld } from './_fixtures.ts';
 import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
+import { startReplica } from './_replica.ts';
 import { authorizePath, Browser, pkce, redeem, register, type Answer } from './_sign-in.ts';
 
 type Tenant = (typeof TENANTS)[number];
 
-export interface FederationWorld extends AuthWorld {
+export interface FederationWorld extends SharedAuthWorld {
   /** The provider of each organization. */
   idps: Record<Tenant, IdentityProvider>;
   /** A provider that gives e-mails only by userinfo and expects our secret in the body. */
@@ -41,6 +38,10 @@ export interface FederationWorld extends AuthWorld {
   begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
   /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
+  /** Comes back from acme's provider. @returns the text of the page and the new audit entries */
+  comeBackToAcme(change?: (answer: URL) => void): Promise<{ page: string; entries: string[] }>;
+  /** The audit entries of one refusal of acme. */
+  refusalOf(reason: string): string[];
   /** Connects an assistant, from sign-in to tokens. */
   connect(tenant: Tenant, idp?: IdentityProvider, browser?: Browser): Promise<{ accessToken: string; page: Answer; back: URL }>;
   whoIs(accessToken: string): Promise<{ organization: string; email: string }>;
@@ -57,7 +58,17 @@ export const BOB_OF_GLOBEX = 'bob@globex.example';
 const PASSWORD = 'correct horse battery';
 const DOMAINS = { acme: ['example.com', 'acme.example'], globex: ['globex.example'] };
 
-export async function startFederation(): Promise<FederationWorld> {
+let shared: Promise<FederationWorld> | undefined;
+
+/**
+ * The system that all test files about federation share: only it may reach the providers, which listen on this machine. Each test starts with
+ * `reset`.
+ */
+export function sharedFederation(): Promise<FederationWorld> {
+  return (shared ??= startFederation());
+}
+
+async function startFederation(): Promise<FederationWorld> {
   const [acme, globex, thin, open, nameless, gone] = await Promise.all([
     startIdentityProvider(),
     startIdentityProvider(),
@@ -75,11 +86,10 @@ export async function startFederation(): Promise<FederationWorld> {
     user(tenant, BOB, { password: PASSWORD }),
   ]).concat(user('globex', ANN_OF_GLOBEX), user('globex', BOB_OF_GLOBEX));
   const world = await startAuthWorld(records, { oidcAllowHosts });
-  const toolsUrl = TOOLS_URL;
   const [replica, secure, withDefault] = await Promise.all([
-    startReplica(world, { toolsUrl, oidcAllowHosts }),
+    startReplica(world, { oidcAllowHosts }),
     startReplica(world, { toolsUrl: TOOLS_URL.replace('http:', 'https:'), oidcAllowHosts }),
-    startReplica(world, { toolsUrl, oidcAllowHosts, defaultOrganization: 'acme' }),
+    startReplica(world, { oidcAllowHosts, defaultOrganization: 'acme' }),
   ]);
   const { addresses } = world.stack;
 
@@ -104,6 +114,23 @@ export async function startFederation(): Promise<FederationWorld> {
     if (!away) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
     return { browser, page, away };
   };
+  const comeBack = async (tenant: Tenant, change?: (answer: URL) => void) => {
+    const { browser, away } = await begin(tenant);
+    const back = await idps[tenant].signIn(away);
+    change?.(back);
+    return (await browser.open(back.pathname + back.search)).page;
+  };
+  const auditOf = async (work: () => Promise<unknown>) => {
+    // A refusal would otherwise count in the entry of an equal one of the same minute.
+    await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
+    const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
+    await work();
+    const rows = await world.rows<{ entry: string }>(
+      `select concat_ws(' ', organization, actor, action, target, outcome, address) as entry from auth.audit where audit_id > $1 order by audit_id`,
+      [before!.id],
+    );
+    return rows.map(({ entry }) => entry);
+  };
 
   return {
     ...world,
@@ -119,17 +146,18 @@ export async function startFederation(): Promise<FederationWorld> {
     },
     setProvider,
     browser: gateway,
-    browserOfReplicas: () => new Browser(addresses.authHttp, replica.address),
-    secureBrowser: () => new Browser(secure.address),
-    browserOfDefault: () => new Browser(withDefault.address),
+    browserOfReplicas: () => new Browser(addresses.authHttp, replica.http),
+    secureBrowser: () => new Browser(secure.http),
+    browserOfDefault: () => new Browser(withDefault.http),
     authorizePath: () => authorizePath(clientId, pkce().challenge),
     begin,
-    comeBack: async (tenant, change) => {
-      const { browser, away } = await begin(tenant);
-      const back = await idps[tenant].signIn(away);
-      change?.(back);
-      return (await browser.open(back.pathname + back.search)).page;
+    comeBack,
+    comeBackToAcme: async (change) => {
+      let page = '';
+      const entries = await auditOf(async () => (page = textOf(await comeBack('acme', change))));
+      return { page, entries };
     },
+    refusalOf: (reason) => [`acme sign-in sign-in.refuse ${reason} at ${acme.issuer} unauthenticated 127.0.0.1`],
     connect: async (tenant, idp = idps[tenant], browser = gateway()) => {
       const { verifier, challenge } = pkce();
       const { page, away } = await begin(tenant, browser, { verifier, challenge });
@@ -155,43 +183,8 @@ export async function startFederation(): Promise<FederationWorld> {
       );
       return rows.map(({ link }) => link);
     },
-    auditOf: async (work) => {
-      // A refusal would otherwise count in the entry of an equal one of the same minute.
-      await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
-      const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
-      await work();
-      const rows = await world.rows<{ entry: string }>(
-        `select concat_ws(' ', organization, actor, action, target, outcome, address) as entry from auth.audit where audit_id > $1 order by audit_id`,
-        [before!.id],
-      );
-      return rows.map(({ entry }) => entry);
-    },
-    close: async () => {
-      await Promise.all([replica.stop(), secure.stop(), withDefault.stop()]);
-      await world.close();
-      for (const idp of [acme, globex, thin, open, nameless]) await idp.stop();
-    },
+    auditOf,
   };
-}
-
-async function startReplica(
-  { databaseUrl }: AuthWorld,
-  settings: { toolsUrl: string; oidcAllowHosts: { host: string }[]; defaultOrganization?: string },
-) {
-  const service = createAuthService(
-    {
-      listen: '127.0.0.1:0',
-      adminListen: '127.0.0.1:0',
-      httpListen: '127.0.0.1:0',
-      databaseUrl: serviceUrl(databaseUrl),
-      maxConnections: 2,
-      secrets: parseSecrets(SECRET),
-      ...settings,
-    },
-    { log: createLogger('auth', { level: 'silent' }) },
-  );
-  const { http } = await service.start();
-  return { address: http, stop: () => service.stop() };
 }
 
 /** The visible text of a page. */

@@ -8,9 +8,9 @@ import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, startWorld, type OwnWorld, type World } from '@crs/testing/world';
 import { KeyRing } from '../src/keys/key-ring.ts';
-import { createSeals } from '../src/keys/seals.ts';
+import { createEncrypters } from '../src/keys/encrypters.ts';
 import { Signer } from '../src/keys/signer.ts';
 
 /** Two organizations with the same people and the same projects, so that a mix-up between them shows. */
@@ -39,15 +39,17 @@ export const project = (tenant: string, id: string, more: object = {}) => ({
 });
 
 /** Each organization has Ann, Bob and two projects that nobody sees. */
-export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
-  organization(tenant),
-  user(tenant, ANN),
-  user(tenant, BOB),
-  project(tenant, ALPHA),
-  project(tenant, BETA),
-]);
+export const peopleAndProjects = (tenants: readonly string[]) =>
+  tenants.flatMap((tenant) => [
+    organization(tenant),
+    user(tenant, ANN),
+    user(tenant, BOB),
+    project(tenant, ALPHA),
+    project(tenant, BETA),
+  ]);
+export const PEOPLE_AND_PROJECTS = peopleAndProjects(TENANTS);
 
-export interface AuthWorld extends OwnWorld {
+export interface SharedAuthWorld extends World {
   /** The internal listener. */
   auth: ServiceClient<AuthServiceService>;
   /** Signs with the keys of auth. */
@@ -62,21 +64,46 @@ export interface AuthWorld extends OwnWorld {
   asUser(organization: string, email: string): Promise<CallOptions>;
 }
 
+/** A system that one test file started, on a database of its own. */
+export interface AuthWorld extends SharedAuthWorld, OwnWorld {}
+
+let shared: Promise<SharedAuthWorld> | undefined;
+
+/** Imports records into `sharedWorld()`. Their organizations have ids by `tenant()`, and no other test file lists their e-mail domains. */
+export async function sharedAuthWorld(records: object[] = []): Promise<SharedAuthWorld> {
+  shared ??= sharedWorld().then(async (world) => ({ ...world, ...(await connectToAuth(world)) }));
+  const world = await shared;
+  if (records.length > 0) await world.load(records);
+  return world;
+}
+
 export async function startAuthWorld(
   records: object[] = [],
   settings: Parameters<typeof startWorld>[0] = {},
 ): Promise<AuthWorld> {
   const world = await startWorld(settings);
-  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
-  const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
-  const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];
+  const { disconnect, ...connected } = await connectToAuth(world);
   if (records.length > 0) await world.load(records);
   return {
     ...world,
+    ...connected,
+    close: async () => {
+      await disconnect();
+      await world.close();
+    },
+  };
+}
+
+/** What test files of auth need besides the whole system. */
+async function connectToAuth(world: World) {
+  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
+  const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
+  const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];
+  return {
     auth,
     signer,
     rows,
-    meanwhile: async (statements, work, waiters = 1) => {
+    meanwhile: async <T>(statements: string, work: () => Promise<T>, waiters = 1) => {
       const other = new Client({ connectionString: world.databaseUrl });
       await other.connect();
       try {
@@ -90,24 +117,23 @@ export async function startAuthWorld(
         await other.end();
       }
     },
-    operate: (id) => world.operator.operator(id),
-    asOrganization: async (id) => {
+    operate: (id?: string) => world.operator.operator(id),
+    asOrganization: async (id: string) => {
       const { callerTokens } = await auth.authenticateKey({ apiKey: await world.createKey(id), audiences: ['calls'] });
       // Auth accepts every caller token, because services pass their callers on to it.
       return { token: callerTokens['calls']! };
     },
-    asUser: async (id, email) => {
+    asUser: async (id: string, email: string) => {
       const [found] = await rows<{ userId: string }>(
         'select user_id as "userId" from auth.users where organization = $1 and email = $2',
         [id, email],
       );
       const scopes = ['calls:read', 'projects:read', 'entities:read'];
-      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 30) };
+      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 600) };
     },
-    close: async () => {
+    disconnect: async () => {
       auth.close();
       await closeSigner();
-      await world.close();
     },
   };
 }
@@ -124,7 +150,7 @@ export function serviceUrl(databaseUrl: string, service = 'auth'): string {
 export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close: () => Promise<void> }> {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
-  const ring = new KeyRing('caller_key', db, createSeals(parseSecrets(secret)), log);
+  const ring = new KeyRing('caller_key', db, createEncrypters(parseSecrets(secret)), log);
   // As auth does before it serves.
   await ring.keys().catch(() => {});
   const signer = new Signer(ring);

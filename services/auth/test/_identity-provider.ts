@@ -12,6 +12,9 @@ export interface Person {
   sub: string;
   email?: string | undefined;
   email_verified?: unknown;
+  /** Microsoft Entra's claim. */
+  xms_edov?: unknown;
+  preferred_username?: string;
 }
 
 /** An organization's identity provider, in this process, over TLS. */
@@ -123,7 +126,7 @@ async function createProvider(
       },
     ],
     clientAuthMethods: [settings.authentication],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified', 'xms_edov', 'preferred_username'] },
     conformIdTokenClaims: !settings.emailInIdToken,
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ ...idp.person, sub }) }),
     pkce: { required: () => true },

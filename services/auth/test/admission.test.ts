@@ -5,7 +5,10 @@ import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
-import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
+
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 /** The kinds of identity that each RPC admits. A new RPC fails the tests until it is listed here. */
 const INTERNAL: Record<
@@ -53,7 +56,7 @@ interface Method {
   requestDeserialize: (bytes: Buffer) => unknown;
 }
 type Definition = Record<string, Method>;
-type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>> & { close(): void };
 
 const ADMIN: [string, Definition][] = [
   ['AuthAdminService', AuthAdminServiceService],
@@ -66,12 +69,13 @@ const adminMethods = ADMIN.flatMap(([service, definition]) =>
 
 type Caller = 'nobody' | 'garbage' | 'an expired operator' | IdentityKind | 'operator of none';
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 let callers: Record<Caller, CallOptions>;
 let clients: Record<string, AnyClient>;
+const opened: AnyClient[] = [];
 
 beforeAll(async () => {
-  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
+  world = await sharedAuthWorld([...peopleAndProjects([ACME, GLOBEX]), organization(ACME, { write_surface: true })]);
   await renewCallers();
   const options = { name: 'auth', address: world.stack.addresses.authAdmin, timeoutMs: 5_000, retry: false };
   clients = Object.fromEntries(
@@ -81,9 +85,8 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(async () => {
-  for (const each of Object.values(clients ?? {})) (each as unknown as { close(): void }).close();
-  await world?.close();
+afterAll(() => {
+  for (const each of [...Object.values(clients ?? {}), ...opened]) each.close();
 });
 
 let renewed = 0;
@@ -96,13 +99,13 @@ async function renewCallers(): Promise<void> {
     garbage: { token: 'x' },
     'an expired operator': {
       token: await world.signer.sign(
-        { kind: 'operator', name: 'local', since: new Date(0).toISOString(), organization: 'acme' },
+        { kind: 'operator', name: 'local', since: new Date(0).toISOString(), organization: ACME },
         -1,
       ),
     },
-    organization: await world.asOrganization('acme'),
-    user: await world.asUser('acme', ANN),
-    operator: await world.operate('acme'),
+    organization: await world.asOrganization(ACME),
+    user: await world.asUser(ACME, ANN),
+    operator: await world.operate(ACME),
     'operator of none': await world.operate(),
   };
 }
@@ -194,13 +197,19 @@ describe('the listeners', () => {
       ...ADMIN.map(([, definition]) => ({ definition, address: auth })),
       { definition: AuthServiceService as unknown as Definition, address: authAdmin },
     ];
-    for (const { definition, address } of wrong) {
-      for (const [method, { requestDeserialize }] of Object.entries(definition)) {
-        const strangers = client(definition, { ...shared, address });
-        const call = (strangers as unknown as AnyClient)[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator);
-        await expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }); // UNIMPLEMENTED
-        strangers.close();
-      }
-    }
+    // The client sends a call again that isn't offered, as another replica may offer it, so the calls wait together.
+    const calls = wrong.flatMap(({ definition, address }) => {
+      const connected = client(definition, { ...shared, address }) as unknown as AnyClient;
+      opened.push(connected);
+      return Object.entries(definition).map(
+        ([method, { requestDeserialize }]) =>
+          [method, connected[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator)] as const,
+      );
+    });
+    await Promise.all(
+      calls.map(
+        ([method, call]) => expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }), // UNIMPLEMENTED
+      ),
+    );
   });
 });

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
+import { quickHash } from './_quick-hash.ts';
 import { ANN, BOB, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld(['acme', 'globex', 'initech'].flatMap((id) => [organization(id), user(id, ANN)]));
+  await world.rows('update auth.users set password_hash = $1', [quickHash('another password')]);
 });
 afterAll(() => world?.close());
 

@@ -108,6 +108,7 @@ describe('the audit trail', () => {
     ).toEqual({
       write_surface: [false, true],
       allowed_fields: ['default', ['summary']],
+      oidc_email_proof: [null, 'claim'],
       oidc_issuer: [null, 'https://idp.example'],
       oidc_client_id: [null, 'crs'],
       oidc_domains: [null, ['acme.example']],

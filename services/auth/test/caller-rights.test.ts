@@ -7,7 +7,10 @@ import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createToken } from '@crs/testing/credentials';
-import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
+
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 /** The right that a key needs, or the scopes of which a user needs one. `none`: neither keys nor users may call, or no right is looked at. */
 type Needs = 'read' | 'write surface' | 'write' | readonly OAuthScope[] | 'none';
@@ -72,16 +75,16 @@ const KEY_RIGHTS = [true, false].flatMap((writeSurface) => [true, false].map((re
 
 const REFUSED = { kind: 'permission_denied', reason: 'INSUFFICIENT_SCOPE' };
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 let userId: string;
 const clients: Record<string, AnyClient> = {};
 
 beforeAll(async () => {
-  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
-  const [ann] = await world.rows<{ id: string }>(
-    `select user_id as id from auth.users where organization = 'acme' and email = $1`,
-    [ANN],
-  );
+  world = await sharedAuthWorld([...peopleAndProjects([ACME, GLOBEX]), organization(ACME, { write_surface: true })]);
+  const [ann] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [
+    ACME,
+    ANN,
+  ]);
   userId = ann!.id;
   const { addresses } = world.stack;
   for (const [service, [definition]] of Object.entries(NEEDS)) {
@@ -89,9 +92,8 @@ beforeAll(async () => {
     clients[service] = client(definition, { name: service, address, timeoutMs: 5_000, retry: false }) as unknown as AnyClient;
   }
 });
-afterAll(async () => {
+afterAll(() => {
   for (const each of Object.values(clients)) (each as unknown as { close(): void }).close();
-  await world?.close();
 });
 
 /** Calls with an empty request, by a token for the identity. */
@@ -104,10 +106,10 @@ async function ask(service: string, method: string, identity: Identity) {
   return failureOf(clients[service]![method]!(request, { token: await world.signer.sign(identity, 30) }));
 }
 
-const user = (scopes: string[]): Identity => ({ kind: 'user', organization: 'acme', userId, scopes });
+const user = (scopes: string[]): Identity => ({ kind: 'user', organization: ACME, userId, scopes });
 const key = (rights: { writeSurface: boolean; readOnly: boolean }): Identity => ({
   kind: 'organization',
-  organization: 'acme',
+  organization: ACME,
   keyId: 'k',
   allowedFields: [],
   anonymize: false,
@@ -127,7 +129,7 @@ describe('a caller token', () => {
     return (await failureOf(clients[service]![READS[service]]!(request, { token })))?.kind ?? 'answered';
   };
   const authenticate = async (audiences: string[]) =>
-    world.auth.authenticateToken({ accessToken: await createToken(world.operator, 'acme', ANN), audiences });
+    world.auth.authenticateToken({ accessToken: await createToken(world.operator, ACME, ANN), audiences });
 
   it('is for one service, and for auth', async () => {
     const { callerTokens } = await authenticate(services);

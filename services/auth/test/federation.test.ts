@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
-import { ANN_OF_GLOBEX, BOB_OF_GLOBEX, startFederation, type FederationWorld } from './_federation.ts';
+import { ANN_OF_GLOBEX, BOB_OF_GLOBEX, sharedFederation, type FederationWorld } from './_federation.ts';
 import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { CLIENT } from './_identity-provider.ts';
 import { askedBy, hiddenFields, type Answer } from './_sign-in.ts';
@@ -11,9 +11,8 @@ import { askedBy, hiddenFields, type Answer } from './_sign-in.ts';
 /** Two organizations with the same people. Each has its own provider. */
 let world: FederationWorld;
 beforeAll(async () => {
-  world = await startFederation();
+  world = await sharedFederation();
 });
-afterAll(() => world?.close());
 beforeEach(() => world.reset());
 
 const ann = { sub: 'ann-1', email: ANN, email_verified: true };

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createProxy, type Server as Proxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
+import { INHERITED } from '@crs/testing/inherited';
 import { guardedFetch, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
 
 const NAME = 'client.example';
@@ -68,4 +71,22 @@ it('a host that is allowed is asked past the proxy', async () => {
   const host = `127.0.0.1:${portOf(server)}`;
   await expect(guardedFetch(`https://${host}/`, { ...options, allowHosts: [host] })).rejects.toThrow();
   expect([asked, served]).toEqual([[], 1]);
+});
+
+it('no proxy of the environment is used', async () => {
+  const script = `
+    import net from 'node:net';
+    import { guardedFetch } from ${JSON.stringify(new URL('../src/sign-in/guarded-fetch.ts', import.meta.url).href)};
+    net.Socket.prototype.connect = function (...given) {
+      const options = given.flat()[0];
+      console.log(options.host, options.port);
+      queueMicrotask(() => this.destroy(new Error('no network')));
+      return this;
+    };
+    await guardedFetch('https://client.example/', { resolve: async () => ['93.184.215.14'] }).catch((error) => console.log(error.reason));
+  `;
+  const proxy = 'http://127.0.0.1:9';
+  const env = { ...INHERITED, NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+  expect(stdout).toBe(`${NAME} 443\nthe exchange failed\n`);
 });

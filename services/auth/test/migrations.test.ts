@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import knexFactory, { type Knex } from 'knex';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { migrate } from '@crs/kit/data/migrate';
 import { derivePassword, type Migration } from '@crs/kit/data/migration';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
@@ -12,10 +12,11 @@ import { query, serviceUrl } from './_fixtures.ts';
 const NAMES = migrations.map(({ name }) => name);
 
 let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase(inject('postgresUrl'));
-});
-afterEach(() => database.drop());
+const drop = () => database.drop();
+/** Creates an empty database, or copies the one with all migrations. */
+const open = async (template?: string) => {
+  database = await createDatabase(inject('postgresUrl'), template);
+};
 
 /** The setup has already made the role with this password. */
 const password = derivePassword(SECRET, 'auth');
@@ -56,27 +57,24 @@ const step = (name: string, work: (db: Knex) => Promise<unknown>): Migration => 
   down: async () => {},
 });
 
+it.each(NAMES)('the migration %s has a name with a time and a description', (name) => {
+  expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
+  expect(NAMES).toEqual(NAMES.toSorted());
+});
+
 describe('the migrations of auth', () => {
-  it('run on an empty database, and do nothing the second time', async () => {
+  beforeEach(() => open());
+  afterEach(drop);
+
+  it('run on an empty database, do nothing the second time, leave nothing when they go down, and make the same schema again', async () => {
     expect(await up()).toEqual(NAMES);
     expect(await up()).toEqual([]);
-  });
-
-  it('leave nothing when they go down, and the same schema when they go up again', async () => {
-    await up();
     const first = await shape();
     expect(first.length).toBeGreaterThan(50);
     await down();
     expect((await shape()).filter((line) => !/auth\.migrations|table migrations/.test(line))).toEqual([]);
     expect(await up()).toEqual(NAMES);
     expect(await shape()).toEqual(first);
-  });
-
-  it('keep the objects of a later version when an earlier one is installed again', async () => {
-    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
-    await up([...migrations, later]);
-    expect(await up()).toEqual([]);
-    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
   });
 
   it('run after a first one that was interrupted before its first step', async () => {
@@ -87,7 +85,7 @@ describe('the migrations of auth', () => {
   it('run once, even if many start at the same time', async () => {
     const ran = await Promise.all(Array.from({ length: 3 }, () => up()));
     expect(ran.flat()).toEqual(NAMES);
-    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.3)'));
+    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.1)'));
     const again = await Promise.all(Array.from({ length: 3 }, () => up([...migrations, slow])));
     expect(again.flat()).toEqual([slow.name]);
   });
@@ -95,31 +93,44 @@ describe('the migrations of auth', () => {
   it('run for two databases of one server at the same time', async () => {
     const other = await createDatabase(inject('postgresUrl'));
     try {
-      for (let i = 0; i < 3; i++) await Promise.all([up(), up(migrations, other.url)]);
+      for (let i = 0; i < 2; i++) await Promise.all([up(), up(migrations, other.url)]);
     } finally {
       await other.drop();
     }
+  });
+});
+
+describe('the migrations of auth, once they have run', () => {
+  beforeAll(() => open(inject('template')));
+  afterAll(drop);
+
+  it('keep the objects of a later version when an earlier one is installed again', async () => {
+    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
+    await up([...migrations, later]);
+    expect(await up()).toEqual([]);
+    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
   });
 
   it('let the service connect as its role, and reset its password each time', async () => {
     await up();
     expect(await query(serviceUrl(database.url), 'select current_user as name')).toEqual([{ name: 'crs_auth' }]);
   });
-
-  it.each(NAMES)('%s has a name with a time and a description', (name) => {
-    expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
-    expect(NAMES).toEqual(NAMES.toSorted());
-  });
 });
 
 describe('an interrupted migration', () => {
-  const slow = step('29990101T000000-take-long', (db) => db.raw('create table auth.late (id int); select pg_sleep(60)'));
-  const quick = step(slow.name, (db) => db.raw('create table auth.late (id int)'));
-  const lateTable = () => query(database.url, `select to_regclass('auth.late') is not null as there`);
+  beforeAll(() => open(inject('template')));
+  afterAll(drop);
+
+  /** A step that creates a table, and then runs the statement. */
+  const making = (table: string, then: string) =>
+    step(`29990101T000000-make-${table}`, async (db) => {
+      await db.raw(`create table auth.${table} (id int)`);
+      await db.raw(then);
+    });
+  const isThere = (table: string) => query(database.url, `select to_regclass('auth.${table}') is not null as there`);
 
   it('that was killed leaves no partial change, and no lock that stops the next one', async () => {
-    await up();
-    const killed = up([...migrations, slow]).catch((error: Error) => error);
+    const killed = up([...migrations, making('one', 'select pg_sleep(60)')]).catch((error: Error) => error);
     await expect
       .poll(() =>
         query(database.url, `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`),
@@ -131,22 +142,25 @@ describe('an interrupted migration', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     );
     expect(await killed).toBeInstanceOf(Error);
-    expect(await lateTable()).toEqual([{ there: false }]);
-    expect(await up([...migrations, quick])).toEqual([quick.name]);
-    expect(await lateTable()).toEqual([{ there: true }]);
+    expect(await isThere('one')).toEqual([{ there: false }]);
+    const whole = making('one', 'select 1');
+    expect(await up([...migrations, whole])).toEqual([whole.name]);
+    expect(await isThere('one')).toEqual([{ there: true }]);
   });
 
   it('that failed by itself leaves no partial change, and reports the reason', async () => {
-    const bad = step(slow.name, (db) => db.raw('create table auth.late (id int); select 1 / 0'));
-    await expect(up([...migrations, bad])).rejects.toThrow(/division by zero/);
-    expect(await lateTable()).toEqual([{ there: false }]);
-    expect(await up([...migrations, quick])).toContain(quick.name);
+    await expect(up([...migrations, making('two', 'select 1 / 0')])).rejects.toThrow(/division by zero/);
+    expect(await isThere('two')).toEqual([{ there: false }]);
+    const whole = making('two', 'select 1');
+    expect(await up([...migrations, whole])).toEqual([whole.name]);
   });
 });
 
 describe('a migration role without superuser rights, as hosted databases have it', () => {
   const OWNER = 'test_owner';
   let ownerUrl: string;
+  beforeAll(() => open());
+  afterAll(drop);
   beforeEach(async () => {
     const url = new URL(database.url);
     url.username = OWNER;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR_ROLES, type OperatorRole } from '@crs/kit/rpc/operators';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
@@ -7,6 +6,7 @@ import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
+import { passTime } from '@crs/testing/pass-time';
 import { ADMIN, failureOf, organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 type Method = { requestDeserialize: (bytes: Buffer) => unknown };
@@ -113,6 +113,9 @@ const create = async (name: string, rights: Partial<typeof ADMIN> = {}, by?: Cal
 const issue = async (credential: string, organizationId = ''): Promise<CallOptions> => ({
   token: (await admin().issueOperatorToken({ credential, organizationId })).operatorToken,
 });
+/** Calls every RPC. @returns each with its failure, if any */
+const callAll = (optionsOf: (rpc: AdminRpc) => CallOptions) =>
+  Promise.all(rpcs.map(async (rpc) => [rpc, await failureOf(rpc.call(optionsOf(rpc)))] as const));
 const revoke = async (name: string) => admin().revokeOperator({ name }, await world.operate());
 const INVALID = { kind: 'unauthenticated', reason: 'INVALID_OPERATOR' };
 
@@ -133,10 +136,10 @@ describe('an operator who was revoked', () => {
 
   it('is refused by every admin RPC of every service within a second, with the token that was used before', async () => {
     const token = await both(await create('leaver'));
-    for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).not.toMatchObject(INVALID);
+    for (const [{ name }, failure] of await callAll(token)) expect(failure, name).not.toMatchObject(INVALID);
     await revoke('leaver');
-    await sleep(1_000);
-    for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
+    passTime(1_001);
+    for (const [{ name }, failure] of await callAll(token)) expect(failure, name).toMatchObject(INVALID);
   });
 
   it('is not let in by the token when a later operator has the same name', async () => {
@@ -152,17 +155,15 @@ it('an operator who has expired gets no token, and can use none', async () => {
   const token = await both(credential);
   await world.rows(`update auth.operators set expires_at = now() where name = 'temp'`);
   expect(await failureOf(issue(credential))).toMatchObject(INVALID);
-  await sleep(1_000);
-  for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
+  for (const [{ name }, failure] of await callAll(token)) expect(failure, name).toMatchObject(INVALID);
 });
 
 describe.each(OPERATOR_ROLES)('the role %s', (role) => {
   it('may call the RPCs that are listed for it, and no other one', async () => {
     const token = await both(await create(`a ${role}`, { role }));
-    for (const rpc of rpcs) {
-      const failure = await failureOf(rpc.call(token(rpc)));
-      if (rpc.roles.includes(role)) expect(failure?.kind, rpc.name).not.toBe('permission_denied');
-      else expect(failure, rpc.name).toMatchObject({ kind: 'permission_denied', reason: 'OPERATOR_ROLE' });
+    for (const [{ name, roles }, failure] of await callAll(token)) {
+      if (roles.includes(role)) expect(failure?.kind, name).not.toBe('permission_denied');
+      else expect(failure, name).toMatchObject({ kind: 'permission_denied', reason: 'OPERATOR_ROLE' });
     }
   });
 });
@@ -184,11 +185,10 @@ describe('an operator that is bound to an organization', () => {
     const identity = { kind: 'operator' as const, name: 'binding', since: createdAt!.toISOString(), organization: 'globex' };
     const forged = { token: await world.signer.sign(identity, 60) };
     const own = await both(credential);
-    for (const rpc of rpcs) {
-      if (!rpc.none) expect(await failureOf(rpc.call(forged)), rpc.name).toMatchObject(BOUND);
-      const failure = await failureOf(rpc.call(own(rpc)));
-      if (rpc.bound) expect(failure, rpc.name).not.toMatchObject(BOUND);
-      else expect(failure, rpc.name).toMatchObject(BOUND);
+    for (const [{ name, none }, failure] of await callAll(() => forged)) if (!none) expect(failure, name).toMatchObject(BOUND);
+    for (const [{ name, bound }, failure] of await callAll(own)) {
+      if (bound) expect(failure, name).not.toMatchObject(BOUND);
+      else expect(failure, name).toMatchObject(BOUND);
     }
   });
 

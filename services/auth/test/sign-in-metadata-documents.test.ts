@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import tls from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '@crs/testing/certificate';
 import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { FETCHES } from '../src/sign-in/throttle.ts';
-import { ANN, organization, user } from './_fixtures.ts';
+import { ANN, organization, TENANTS, user } from './_fixtures.ts';
+import { CERTIFICATE } from './_identity-provider.ts';
 import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
@@ -19,9 +18,7 @@ let origin: string;
 const documents = new Map<string, (self: string) => { status?: number; headers?: Record<string, string>; body: unknown }>();
 
 beforeAll(async () => {
-  const certificate = selfSigned('localhost');
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate.cert]);
-  server = createServer(certificate, (request, response) => {
+  server = createServer(CERTIFICATE, (request, response) => {
     const found = documents.get(request.url!)?.(`${origin}${request.url}`) ?? { status: 404, body: {} };
     response.writeHead(found.status ?? 200, { 'Content-Type': 'application/json', ...found.headers });
     response.end(typeof found.body === 'string' ? found.body : JSON.stringify(found.body));
@@ -30,7 +27,7 @@ beforeAll(async () => {
   const { port } = server.address() as AddressInfo;
   origin = `https://localhost:${port}`;
   world = await startWorld({ cimdAllowHosts: [`localhost:${port}`] });
-  await world.load([organization('acme'), user('acme', ANN, { password: PERSON.password })]);
+  await world.load(TENANTS.flatMap((id) => [organization(id), user(id, ANN, { password: PERSON.password })]));
 });
 afterAll(async () => {
   server?.closeAllConnections();

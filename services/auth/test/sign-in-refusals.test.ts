@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { decodeJwt } from 'jose';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
-import { TOOLS_URL } from '@crs/testing/world';
-import { ANN, BOB, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { tenant, TOOLS_URL } from '@crs/testing/world';
+import { ANN, BOB, failureOf, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
 import {
   actionOf,
   allow,
@@ -17,19 +18,20 @@ import {
 } from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
-const PERSON = { organization: 'acme', email: ANN, password: PASSWORD };
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const PERSON = { organization: ACME, email: ANN, password: PASSWORD };
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld([
-    organization('acme'),
-    user('acme', ANN, { password: PASSWORD }),
-    user('acme', BOB),
-    organization('globex'),
-    user('globex', BOB, { password: PASSWORD }),
+  world = await sharedAuthWorld([
+    organization(ACME),
+    user(ACME, ANN, { password: PASSWORD }),
+    user(ACME, BOB),
+    organization(GLOBEX),
+    user(GLOBEX, ANN, { password: 'plum tart on a late tram' }),
+    user(GLOBEX, BOB, { password: PASSWORD }),
   ]);
 });
-afterAll(() => world?.close());
 // The attempts of one test must not count against the next.
 beforeEach(() => world.rows('delete from auth.throttles'));
 
@@ -168,17 +170,19 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  const age = (seconds: number) =>
+  /** Makes the use of a connection's tokens older. */
+  const age = (seconds: number, accessToken: string) =>
     world.rows(
-      `update auth.oidc_payloads set consumed_at = consumed_at - $1 * interval '1 second' where consumed_at is not null`,
-      [seconds],
+      `update auth.oidc_payloads set consumed_at = consumed_at - $1 * interval '1 second'
+        where grant_id = $2 and consumed_at is not null`,
+      [seconds, decodeJwt(accessToken)['grant_id']],
     );
 
   it('that comes again within half a minute counts as a retry', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
-    await age(20);
+    await age(20, tokens.access_token);
     const retried = await refresh(b, clientId, tokens.refresh_token);
     expect(retried.status).toBe(200);
     for (const { body } of [first, retried]) {
@@ -191,15 +195,16 @@ describe('a refresh token', () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
-    await age(40);
+    await age(40, tokens.access_token);
     const replayed = await refresh(b, clientId, tokens.refresh_token);
     expect(replayed).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     expect(await isGood(first.body.access_token)).toBe(false);
     expect((await refresh(b, clientId, first.body.refresh_token)).body.error).toBe('invalid_grant');
-    const [entry] = await world.rows<{ entry: string }>(
-      `select concat_ws(' ', organization, actor, action) as entry from auth.audit order by audit_id desc limit 1`,
+    const [entry] = await world.rows(
+      'select actor, action from auth.audit where organization = $1 order by audit_id desc limit 1',
+      [ACME],
     );
-    expect(entry!.entry).toBe('acme sign-in connection.revoke');
+    expect(entry).toEqual({ actor: 'sign-in', action: 'connection.revoke' });
   });
 
   it('is refused from another client, and for another resource or scope', async () => {
@@ -221,68 +226,11 @@ describe('a refresh token', () => {
 describe('a sign-in', () => {
   const form = async (b: Browser) => {
     const { body } = await register(b);
-    return (await b.open(authorizePath(body.client_id, pkce().challenge, { organization: 'acme' }))).page;
+    return (await b.open(authorizePath(body.client_id, pkce().challenge, { organization: ACME }))).page;
   };
-  const variable = (text: string) => text.replace(/\/sign-in\/[\w-]+|name="csrf" value="[^"]+"|value="[^"]*@[^"]*"/g, '');
-
-  it('is refused in the same words, whichever field is wrong', async () => {
-    const b = browser();
-    const page = await form(b);
-    const answers = [];
-    for (const wrong of [
-      { password: 'wrong password' },
-      { email: 'nobody@example.com' },
-      { organization: 'nowhere' },
-      { organization: 'NOT POSSIBLE' },
-      { email: BOB },
-      { email: 'a\u0000b@example.com' },
-    ]) {
-      const answer = await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...wrong } });
-      answers.push({ status: answer.status, text: variable(answer.text).replace(/nowhere|not possible/gi, 'acme') });
-    }
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 422));
-    expect(new Set([answers[0]!.text, answers[1]!.text, answers[4]!.text]).size).toBe(1);
-  });
-
-  it('asks everybody for the same: the e-mail tells nothing of a user', async () => {
-    const b = browser();
-    const page = await form(b);
-    const { organization: _, ...unknown } = hiddenFields(page);
-    for (const known of [['acme'], ['nowhere'], []]) {
-      const answers: { status: number; text: string }[] = [];
-      for (const email of [ANN, 'nobody@example.com', BOB, 'nobody@elsewhere.example']) {
-        const answer = await b.send(actionOf(page), { form: { ...unknown, ...(known[0] && { organization: known[0] }), email } });
-        answers.push({ status: answer.status, text: variable(answer.text) });
-      }
-      expect(answers).toEqual(answers.map(() => ({ ...answers[0], status: 200 })));
-    }
-    for (const email of ['', 'ann', 'a\u0000b@example.com'])
-      expect((await b.send(actionOf(page), { form: { ...hiddenFields(page), email } })).status).toBe(422);
-  });
-
-  it('takes as long for an unknown user', { retry: 3 }, async () => {
-    const b = browser();
-    const page = await form(b);
-    const time = async (fields: object) => {
-      const times: number[] = [];
-      for (let i = 0; i < 5; i++) {
-        await world.rows('delete from auth.throttles');
-        const started = performance.now();
-        await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...fields } });
-        times.push(performance.now() - started);
-      }
-      return Math.min(...times);
-    };
-    const known = await time({ password: 'wrong password' });
-    for (const fields of [{ email: 'nobody@example.com' }, { organization: 'nowhere' }, { email: BOB }]) {
-      const unknown = await time(fields);
-      expect(unknown / known).toBeGreaterThan(0.4);
-      expect(unknown / known).toBeLessThan(2.5);
-    }
-  });
 
   it('of a disabled user is refused', async () => {
-    const operator = await world.operate('acme');
+    const operator = await world.operate(ACME);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
     const b = browser();
     const page = await form(b);
@@ -298,7 +246,7 @@ describe('a sign-in', () => {
     const refused = await attempt({});
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await attempt({ email: BOB, organization: 'globex' })).status).toBe(303);
+    expect((await attempt({ email: BOB, organization: GLOBEX })).status).toBe(303);
   });
 
   it('is refused after a hundred attempts from one address', async () => {
@@ -329,63 +277,14 @@ describe('a sign-in', () => {
       [{ email: 'my-password-by-mistake' }, 'unknown user'],
       [{ password: 'wrong-password' }, ANN],
     ] as const) {
-      await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
+      await world.rows(`delete from auth.audit where organization = $1 and action = 'sign-in.refuse'`, [ACME]);
       await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...typed } });
       expect(
         await world.rows(
-          `select organization, actor, target, outcome, address, count from auth.audit where action = 'sign-in.refuse'`,
+          `select actor, target, outcome, address, count from auth.audit where organization = $1 and action = 'sign-in.refuse'`,
+          [ACME],
         ),
-      ).toEqual([{ organization: 'acme', actor: 'sign-in', target, outcome: 'unauthenticated', address: '127.0.0.1', count: 1 }]);
+      ).toEqual([{ actor: 'sign-in', target, outcome: 'unauthenticated', address: b.address, count: 1 }]);
     }
-  });
-});
-
-describe('an access token', () => {
-  it('of another audience is refused', async () => {
-    const { tokens } = await connectAssistant(browser(), PERSON);
-    const [header, payload, signature] = tokens.access_token.split('.') as [string, string, string];
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    const other = Buffer.from(JSON.stringify({ ...claims, aud: 'https://elsewhere.example' })).toString('base64url');
-    expect(await isGood([header, other, signature].join('.'))).toBe(false);
-  });
-});
-
-describe('requests with forged hosts', () => {
-  it('do not change any address in an answer', async () => {
-    const headers = {
-      host: 'evil.example',
-      'x-forwarded-host': 'evil.example',
-      'x-forwarded-proto': 'https',
-      forwarded: 'host=evil',
-    };
-    for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']) {
-      const { text } = await browser().send(path, { headers });
-      expect(text).not.toContain('evil');
-      expect(JSON.parse(text)).toMatchObject({
-        issuer: TOOLS_URL,
-        authorization_endpoint: `${TOOLS_URL}/authorize`,
-        token_endpoint: `${TOOLS_URL}/token`,
-        registration_endpoint: `${TOOLS_URL}/register`,
-        revocation_endpoint: `${TOOLS_URL}/revoke`,
-        jwks_uri: `${TOOLS_URL}/jwks`,
-        scopes_supported: ['calls:read', 'projects:read', 'entities:read'],
-        response_types_supported: ['code'],
-        response_modes_supported: ['query'],
-        code_challenge_methods_supported: ['S256'],
-        grant_types_supported: ['authorization_code', 'refresh_token'],
-        authorization_response_iss_parameter_supported: true,
-        client_id_metadata_document_supported: true,
-        token_endpoint_auth_methods_supported: expect.arrayContaining(['none', 'client_secret_post']),
-      });
-    }
-    const b = browser();
-    const { body } = await register(b);
-    const answer = await b.send(authorizePath(body.client_id, pkce().challenge), { headers });
-    expect(answer.headers.get('location')).toMatch(`${TOOLS_URL}/sign-in/`);
-  });
-
-  it('reach only existing pages', async () => {
-    for (const path of ['/auth', '/me', '/session/end', '/sign-in/end/confirm', '/register/dcr_x', '/request', '/token/x'])
-      expect((await browser().send(path)).status, path).toBeGreaterThanOrEqual(400);
   });
 });

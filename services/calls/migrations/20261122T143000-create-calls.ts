@@ -38,7 +38,7 @@ export const createCalls: Migration = {
         employer_folded text collate "C",
         name text,
         anonymized_name text,
-        shown_hash bytea not null,
+        detail_hash bytea not null,
         record_hash bytea not null,
         line_hash bytea,
         list_item_json text not null,
@@ -49,7 +49,7 @@ export const createCalls: Migration = {
         redacted text,
         redacted_segments text
       );
-      comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
+      comment on column calls.calls.detail_hash is 'of everything that the REST detail can show: updated_at changes with it';
       comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
       comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
       comment on column calls.calls.list_item_json is 'the REST list item, as JSON in parts';
@@ -93,30 +93,30 @@ export const createCalls: Migration = {
         secret bytea not null
       );
 
-      -- The feed of an organization's changes: an entry for each call, at the place of its latest change. A transaction that changes
-      -- calls takes their places from \`place\` as its last work. The lock of the row is held until the commit, so the order of places is the order
-      -- of commits, and whoever sees a place sees all earlier ones.
+      -- The feed of an organization's changes: an entry per call, at the position of its latest change. A transaction that changes calls
+      -- assigns their positions last, and keeps the feed's row locked until its commit. So positions are in commit order: a reader that sees a
+      -- position sees all earlier ones.
       create table calls.feeds (
         organization text collate "C" primary key,
         secret bytea not null,
-        place bigint not null,
-        forgotten bigint not null default 0
+        position bigint not null,
+        pruned bigint not null default 0
       );
-      comment on column calls.feeds.secret is 'seals cursors: cursors of another feed, as before a restore, do not open';
-      comment on column calls.feeds.place is 'the last place that was given';
-      comment on column calls.feeds.forgotten is 'the highest place of a deletion that was forgotten';
+      comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, as before a restore, are refused';
+      comment on column calls.feeds.position is 'the last assigned position';
+      comment on column calls.feeds.pruned is 'the highest position of a pruned deletion';
 
       create table calls.changes (
         organization text collate "C" not null,
         call_id text collate "C" not null,
-        place bigint not null,
+        position bigint not null,
         changed_at timestamptz(3) not null,
         deleted boolean not null,
         primary key (organization, call_id)
       );
-      -- A follower who begins reads no deletions, however many there are.
-      create index changes_live on calls.changes (organization, place) where not deleted;
-      create index changes_deleted on calls.changes (organization, place) where deleted;
+      -- Two indexes, because a new follower reads no deletions, however many there are.
+      create index changes_live on calls.changes (organization, position) where not deleted;
+      create index changes_deleted on calls.changes (organization, position) where deleted;
     `);
     for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
       await protectByTenant(db, 'calls', table);

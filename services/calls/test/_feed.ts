@@ -1,6 +1,6 @@
-import { startWorld, type World } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { expect } from 'vitest';
-import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
+import { callLine, PROJECT, sendBatch, tenantRecords } from './_records.ts';
 
 type Query = Record<string, string | number>;
 type Target = Parameters<World['operator']['erasers']['calls']['erase']>[0]['target'];
@@ -13,9 +13,9 @@ export interface Change {
   call?: object;
 }
 
-/** A world with any number of organizations, each with a feed of its own. */
-export async function startFeedWorld() {
-  const world = await startWorld();
+/** Any number of organizations in the shared system, each with a feed of its own. */
+export async function feeds() {
+  const world = await sharedWorld();
   const keys = new Map<string, string>();
 
   const get = (organization: string, path: string, query: Query = {}) => {
@@ -42,8 +42,8 @@ export async function startFeedWorld() {
 
     /** Creates an organization with a key. @returns its id */
     async createTenant(settings: object = {}): Promise<string> {
-      const id = `org-${keys.size + 1}`;
-      await world.load(tenant(id, settings));
+      const id = tenant('org');
+      await world.load(tenantRecords(id, settings));
       keys.set(id, await world.createKey(id));
       return id;
     },
@@ -63,7 +63,7 @@ export async function startFeedWorld() {
   };
 }
 
-export type FeedWorld = Awaited<ReturnType<typeof startFeedWorld>>;
+export type Feeds = Awaited<ReturnType<typeof feeds>>;
 
 /** A call with something in every part. */
 export const FULL = {

@@ -18,7 +18,7 @@ export function callLine(organization: string, id: string, fields: object = {}):
 }
 
 /** An organization with all fields allowed, a very high rate limit, users ann and bob, and a project. */
-export function tenant(id: string, settings: object = {}): object[] {
+export function tenantRecords(id: string, settings: object = {}): object[] {
   const people = ['ann', 'bob'].map((name) => ({ type: 'user', organization: id, email: `${name}@crs.example`, name }));
   return [
     {

@@ -2,10 +2,10 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callLine, tenant } from './_records.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { callLine, tenantRecords } from './_records.ts';
 
 /** A person whose name and e-mail address occur nowhere else in a call. */
 interface Person {
@@ -15,25 +15,26 @@ interface Person {
 }
 
 const WITHOUT_NAME = { allowed_fields: ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name') };
-const SETTINGS: Record<string, object> = {
-  acme: { anonymize_interviewees: true },
-  globex: { anonymize_interviewees: true },
-  initech: WITHOUT_NAME,
-  umbrella: WITHOUT_NAME,
-};
-const ORGANIZATIONS = Object.keys(SETTINGS);
+const ANONYMIZED = { anonymize_interviewees: true };
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const SETTINGS = new Map<string, object>([
+  [ACME, ANONYMIZED],
+  [GLOBEX, ANONYMIZED],
+  [tenant('initech'), WITHOUT_NAME],
+  [tenant('umbrella'), WITHOUT_NAME],
+]);
+const ORGANIZATIONS = [...SETTINGS.keys()];
 const CREATED = '2025-03-01T10:00:00.000Z';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-let world: OwnWorld;
+let world: World;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load(ORGANIZATIONS.flatMap((id) => tenant(id, SETTINGS[id])));
+  world = await sharedWorld();
+  await world.load([...SETTINGS].flatMap(([id, settings]) => tenantRecords(id, settings)));
   for (const id of ORGANIZATIONS) keys.set(id, await world.createKey(id));
 });
-afterAll(() => world?.close());
 
 /** A way to write a name: between its words, around it, and in which letters. */
 type Spelling = (person: Person) => string;
@@ -156,8 +157,8 @@ describe("an interviewee's name that is hidden or anonymized", () => {
       speakers: [({ first, last }) => `${last}, ${first}`],
       labels: [({ first, last }) => `[00:00:05] **${first} ${last}:** `],
     };
-    await world.load(['acme', 'globex'].map((id) => call(id, 'call_2', id === 'acme' ? ZELDA : OTTOKAR, plain)));
-    const user = toolClient(world.stack.addresses.tools, await createToken(world.operator, 'acme', 'ann@crs.example'));
+    await world.load([call(ACME, 'call_2', ZELDA, plain), call(GLOBEX, 'call_2', OTTOKAR, plain)]);
+    const user = toolClient(world.stack.addresses.tools, await createToken(world.operator, ACME, 'ann@crs.example'));
     const { value } = await user('get_call', { call_id: 'call_2', include_transcript: true });
     expect(value.expert.name).toBe('Zelda Wilhelmína Quackenbush');
     expect(value.transcript).toBe(

@@ -11,19 +11,23 @@ const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
 /** The refusal after a wait of four fifths of the time. */
 const CROWDED = { kind: 'resource_exhausted' };
 const GONE = { kind: 'unavailable', retryAfterSeconds: 1 };
+/** A lock that the superuser holds during all tests. */
+const LOCK = 4711;
 
 let superuser: Session;
 let database: Database;
 
 beforeAll(async () => {
   superuser = await openSession(inject('postgresUrl'));
+  await superuser.query(`select pg_advisory_lock(${LOCK})`);
 });
 afterEach(() => database.close());
 afterAll(() => superuser?.close());
 
 const scope = (ms = 5_000, signal?: AbortSignal): Scope => credentialScope('acme', { ...workFor(ms), signal });
 const PID = { name: 'pid', row: { pid: column.integer }, text: 'select pg_backend_pid() as pid' };
-const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
+/** Waits until it is canceled. */
+const BLOCKED = { name: 'blocked', text: `select pg_advisory_xact_lock_shared(${LOCK})` };
 /** @returns the milliseconds until the promise rejected as expected */
 async function failure(promise: Promise<unknown>, expected: object): Promise<number> {
   const started = performance.now();
@@ -61,14 +65,14 @@ describe.each([
 
   it('is free again at the deadline of its holder', async () => {
     open();
-    expect(await failure(run(scope(200), SLEEP), LATE)).toBeLessThan(10_000);
+    expect(await failure(run(scope(200), BLOCKED), LATE)).toBeLessThan(10_000);
     await pid();
   });
 
   it('makes no caller wait past its deadline', async () => {
     open();
     const controller = new AbortController();
-    const working = failure(run(scope(15_000, controller.signal), SLEEP), LATE);
+    const working = failure(run(scope(15_000, controller.signal), BLOCKED), LATE);
     expect(await failure(run(scope(200), PID), CROWDED)).toBeLessThan(10_000);
     controller.abort();
     await working;
@@ -89,8 +93,8 @@ describe.each([
   it('is free again as soon as its caller is gone, as is a place in the queue', async () => {
     open();
     const [first, second] = [new AbortController(), new AbortController()];
-    const working = failure(run(scope(15_000, first.signal), SLEEP), LATE);
-    const waiting = failure(run(scope(15_000, second.signal), SLEEP), LATE);
+    const working = failure(run(scope(15_000, first.signal), BLOCKED), LATE);
+    const waiting = failure(run(scope(15_000, second.signal), BLOCKED), LATE);
     setTimeout(() => second.abort(), 50);
     expect(await waiting).toBeLessThan(10_000);
     first.abort();
@@ -121,7 +125,7 @@ describe.each([
     open(url);
     try {
       await pid();
-      const work = failure(run(scope(), SLEEP), GONE);
+      const work = failure(run(scope(), BLOCKED), GONE);
       setTimeout(cut, 50);
       expect(await work).toBeLessThan(4_000);
       await pid();

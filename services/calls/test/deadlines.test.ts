@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@crs/kit/errors';
 import type { CallOptions } from '@crs/kit/rpc/client';
+import { callerToken } from '@crs/testing/instance';
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerToken, callsClient } from './_clients.ts';
-import { callLine, sendBatch, tenant } from './_records.ts';
+import { callsClient } from './_clients.ts';
+import { callLine, sendBatch, tenantRecords } from './_records.ts';
 
 /** The number of connections in `npm start`. */
 const CONNECTIONS = 8;
@@ -21,8 +21,8 @@ beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
   locks = await openSession(world.databaseUrl);
-  await world.load([...tenant('acme'), callLine('acme', 'call_1')]);
-  token = await callerToken(world, await world.createKey('acme'));
+  await world.load([...tenantRecords('acme'), callLine('acme', 'call_1')]);
+  token = await callerToken(world, await world.createKey('acme'), 'calls');
 });
 afterAll(async () => {
   await database?.close();
@@ -70,29 +70,20 @@ async function sessions(where = 'true'): Promise<number[]> {
 }
 const stuck = () => sessions(`wait_event_type = 'Lock'`);
 
-async function until(condition: () => Promise<boolean>, withinMs: number): Promise<void> {
-  for (const end = Date.now() + withinMs; !(await condition()); await sleep(20)) {
-    if (Date.now() > end) throw new Error(`not so within ${withinMs} ms`);
-  }
-}
-
 describe('a gRPC call whose statement is blocked', () => {
-  it.each([
-    ['a list', list],
-    ['a detail', detail],
-    ['an import', importing],
-  ])('ends by its deadline and leaves no statement behind: %s', async (_, ask) => {
-    await ask();
+  it('ends by its deadline and leaves no statement behind, whether it is a list, a detail or an import', async () => {
+    const requests = [list, detail, importing];
+    await Promise.all(requests.map((request) => request()));
     await block();
     const started = Date.now();
-    const answer = ask({ deadline: started + 1_500 }).catch((error: unknown) => error);
-    await until(async () => (await stuck()).length > 0, 1_500);
+    const answers = requests.map((request) => request({ deadline: started + 1_500 }).catch((error: unknown) => error));
+    await expect.poll(stuck).toHaveLength(requests.length);
     const pids = await stuck();
-    expect(await answer).toMatchObject(LATE);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(LATE);
     expect(Date.now() - started).toBeLessThan(10_000);
-    await until(async () => (await stuck()).length === 0, 10_000);
+    await expect.poll(stuck).toEqual([]);
     await locks.query('rollback');
-    await ask();
+    await Promise.all(requests.map((request) => request()));
     const now = await sessions();
     expect(now.filter((pid) => pids.includes(pid))).toEqual([]);
   });
@@ -105,7 +96,7 @@ describe('a gRPC call whose statement is blocked', () => {
     const kinds = answers.map((answer) => (answer as ServiceError).kind).toSorted();
     const late = Array.from({ length: CONNECTIONS / 2 }, () => 'deadline_exceeded');
     expect(kinds).toEqual([...late, ...Array.from({ length: CONNECTIONS * 1.5 }, () => 'resource_exhausted')]);
-    await until(async () => (await stuck()).length === 0, 10_000);
+    await expect.poll(stuck).toEqual([]);
     await locks.query('rollback');
     await Promise.all(Array.from({ length: CONNECTIONS * 2 }, () => detail()));
     expect((await sessions(`application_name = 'crs-calls'`)).length).toBeLessThanOrEqual(CONNECTIONS);
@@ -122,10 +113,10 @@ describe('a gRPC call whose caller is gone', () => {
     const answers = Array.from({ length: CONNECTIONS + 1 }, () =>
       ask({ signal: controller.signal, deadline: Date.now() + 20_000 }).catch(() => 'gone'),
     );
-    await until(async () => (await stuck()).length > 0, 10_000);
+    await expect.poll(stuck).not.toEqual([]);
     controller.abort(new Error('gone'));
     expect(new Set(await Promise.all(answers))).toEqual(new Set(['gone']));
-    await until(async () => (await stuck()).length === 0, 10_000);
+    await expect.poll(stuck).toEqual([]);
     await locks.query('rollback');
     await ask({ deadline: Date.now() + 10_000 });
   });

@@ -2,9 +2,10 @@ import { Database } from '@crs/kit/data/database';
 import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements } from '@crs/testing/intercept-statements';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { placeChanges } from '../src/store/feed.ts';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { openSession } from '@crs/testing/sql';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { appendChanges } from '../src/store/feed.ts';
 import { listChanges } from '../src/store/list-changes.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
 
@@ -30,19 +31,20 @@ function* orders(placed = 0, committed: readonly number[] = [], reads = 0): Gene
   for (const [step, rest] of next) for (const others of rest) yield [step, ...others];
 }
 
-let world: OwnWorld;
+let created: TestDatabase;
 let database: Database;
 let tried = 0;
 
 beforeAll(async () => {
-  world = await startWorld();
+  created = await createDatabase(inject('postgresUrl'), inject('template'));
   const log = createLogger('test', { level: 'silent' });
-  const options = { name: 'test', url: serviceDatabaseUrl(world), maxConnections: 4 * AT_ONCE, maxPerTenant: 4, pipeline: false };
+  const url = serviceDatabaseUrl({ databaseUrl: created.url });
+  const options = { name: 'test', url, maxConnections: 4 * AT_ONCE, maxPerTenant: 4, pipeline: false };
   database = new Database({ ...options, log });
 });
 afterAll(async () => {
   await database?.close();
-  await world?.close();
+  await created?.drop();
 });
 
 /** @returns the calls that the follower has seen */
@@ -60,7 +62,7 @@ async function run(steps: Step[], writersWait: boolean): Promise<string[]> {
     const [mayPlace, hasPlace, mayCommit] = [1, 2, 3].map(() => Promise.withResolvers<void>());
     const done = database.transact(scope(), async (query) => {
       await mayPlace!.promise;
-      await placeChanges(query, organization, [{ callId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
+      await appendChanges(query, organization, [{ callId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
       hasPlace!.resolve();
       await mayCommit!.promise;
     });
@@ -104,13 +106,13 @@ async function run(steps: Step[], writersWait: boolean): Promise<string[]> {
   return seen.toSorted();
 }
 
-/** @returns the orders after which the follower has not seen each change once */
-async function wrongOrders(writersWait: boolean): Promise<string[]> {
+/** @param most stops after so many @returns the orders after which the follower has not seen each change once */
+async function wrongOrders(writersWait: boolean, most = Infinity): Promise<string[]> {
   const wrong: string[] = [];
   const left = [...orders()];
   expect(left.length).toBe(420);
   const work = async () => {
-    for (let steps = left.pop(); steps; steps = left.pop()) {
+    for (let steps = left.pop(); steps && wrong.length < most; steps = left.pop()) {
       const seen = await run(steps, writersWait);
       const order = steps.map((step) => (step.do === 'read' ? 'read' : `${step.do} ${step.writer}`)).join(', ');
       if (seen.join() !== 'call-0,call-1,call-2') wrong.push(`${order}: ${seen.join()}`);
@@ -120,19 +122,21 @@ async function wrongOrders(writersWait: boolean): Promise<string[]> {
   return wrong;
 }
 
-it('a follower sees each change once, in whatever order writers take places and commit', { timeout: 60_000 }, async () => {
+it('a follower sees each change once, in whatever order writers take places and commit', async () => {
   expect(await wrongOrders(true)).toEqual([]);
 });
 
-it('a follower would miss changes if places were taken without a lock', { timeout: 60_000 }, async () => {
-  await world.query('create sequence calls.loose');
-  await world.query('grant usage on calls.loose to crs_calls');
+it('a follower would miss changes if places were taken without a lock', async () => {
+  const session = await openSession(created.url);
+  await session.query('create sequence calls.loose');
+  await session.query('grant usage on calls.loose to crs_calls');
+  await session.close();
   const stop = interceptStatements((statement) =>
     statement.name === 'take_places'
       ? {
           ...statement,
           name: 'loose_places',
-          text: `select nextval('calls.loose') as place where $1 <> '' and $2::bytea is not null and $3::int > 0`,
+          text: `select nextval('calls.loose') as position where $1 <> '' and $2::bytea is not null and $3::int > 0`,
         }
       : statement.name === 'list_changes'
         ? {
@@ -140,13 +144,13 @@ it('a follower would miss changes if places were taken without a lock', { timeou
             name: 'loose_list',
             text: statement.text.replaceAll(
               'calls.feeds f',
-              `(select $1 as organization, ''::bytea as secret, 0::bigint as forgotten, coalesce((select max(place) from calls.changes where organization = $1), 0) as place) f`,
+              `(select $1 as organization, ''::bytea as secret, 0::bigint as pruned, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`,
             ),
           }
         : statement,
   );
   try {
-    expect((await wrongOrders(false)).length).toBeGreaterThan(0);
+    expect(await wrongOrders(false, 1)).not.toEqual([]);
   } finally {
     stop();
   }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lockWaiter } from '@crs/testing/hold';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { callLine, sendBatch, tenant, type CallLine } from './_records.ts';
+import { callLine, sendBatch, tenantRecords, type CallLine } from './_records.ts';
 
 const MIB = 1024 * 1024;
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
   locks = await openSession(world.databaseUrl);
-  await world.load(['acme', 'globex', 'large', 'shared'].flatMap((id) => tenant(id)));
+  await world.load(['acme', 'globex', 'large', 'shared'].flatMap((id) => tenantRecords(id)));
 });
 afterAll(async () => {
   await database?.close();
@@ -50,16 +51,8 @@ async function rollupErrors(): Promise<unknown[]> {
   );
 }
 
-/** The process id of the import that waits for a lock. */
-async function waitingImport(): Promise<number> {
-  for (;;) {
-    const [row] = await database.query<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and application_name = 'crs-calls-import' and wait_event_type = 'Lock'`,
-    );
-    if (row) return row.pid;
-    await sleep(10);
-  }
-}
+/** Resolves once an import waits for a lock, to the id of its server process. */
+const waitingImport = () => lockWaiter(world.databaseUrl, 'crs-calls-import');
 
 describe('the size of a batch', () => {
   it('is at most 1,000 lines', async () => {

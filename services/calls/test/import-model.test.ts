@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFrom } from '@crs/testing/random';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callLine, detailOf, PROJECT, sendBatch, tenant, type CallLine } from './_records.ts';
+import { callLine, detailOf, PROJECT, sendBatch, tenantRecords, type CallLine } from './_records.ts';
 
-const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const SEED = Number(process.env['CRS_TEST_SEED'] ?? 1);
 const BATCHES = 40;
 const ORGANIZATIONS = ['acme', 'globex'];
 
@@ -43,19 +44,9 @@ const notesOf = (line: CallLine): string[] =>
   (line['notes'] ?? []).map((it: { email: string; text: string }) => `${it.email} ${it.text}`).sort();
 const whole = (it: Stored) => shown(it) + JSON.stringify([it.line['conducted_by'] ?? null, notesOf(it.line)]);
 
-/** Picks at random, with the same choices for the same seed (mulberry32). */
-function randomFrom(seed: number): <T>(...choices: T[]) => T {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-  return (...choices) => choices[Math.floor(next() * choices.length)]!;
-}
+const random = randomFrom(SEED);
+const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)]!;
 
-const pick = randomFrom(SEED);
 // Instants around midnight in UTC and in other zones. The last two are the same millisecond.
 const INSTANTS = [
   '2025-03-01T23:59:59.999Z',
@@ -118,7 +109,7 @@ beforeAll(async () => {
   await database.query(
     `do $$ begin execute format('alter database %I set timezone = ''America/St_Johns''', current_database()); end $$`,
   );
-  await world.load(ORGANIZATIONS.flatMap((id) => tenant(id)));
+  await world.load(ORGANIZATIONS.flatMap((id) => tenantRecords(id)));
   keys = new Map(await Promise.all(ORGANIZATIONS.map(async (id) => [id, await world.createKey(id)] as const)));
 });
 afterAll(async () => {

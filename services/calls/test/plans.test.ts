@@ -32,7 +32,7 @@ beforeAll(async () => {
     ['small-3', 20],
   ]) {
     await session.query(
-      `insert into calls.calls (organization, call_id, call_type, project_id, conducted_by, created_at, updated_at, list_item_json, detail_json, shown_hash, record_hash, verbatim)
+      `insert into calls.calls (organization, call_id, call_type, project_id, conducted_by, created_at, updated_at, list_item_json, detail_json, detail_hash, record_hash, verbatim)
         select $1, 'call-' || day || '-' || n, 'interview', ('00000000-0000-4000-8000-' || lpad((n % 20)::text, 12, '0'))::uuid, case when n % 40 = 7 then $5::uuid end, timestamptz '2025-01-01Z' + make_interval(days => day, mins => n),
           timestamptz '2025-06-01Z' + make_interval(mins => case when day = 3 and n <= $4 then 60 else 0 end), repeat('x', 300), repeat('x', 500), '', '', 'words'
         from generate_series(0, $3 - 1) day, generate_series(1, $2::int) n`,
@@ -148,7 +148,7 @@ it('an import does not read by a plan that its connection kept from a tiny organ
   const session = await openSession(fresh.url);
   const store = (count: number) =>
     session.query(
-      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, list_item_json, detail_json, shown_hash, record_hash)
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, list_item_json, detail_json, detail_hash, record_hash)
         select 'acme', 'call-' || $1 || '-' || n, 'interview', '2025-01-01Z', '2025-01-01Z', '', '', '', '' from generate_series(1, $1::int) n`,
       [count],
     );

@@ -95,7 +95,7 @@ export function escapeControls(json: string): string {
   return json.replaceAll(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Formats an instant in UTC, like `2026-01-31T12:00:00.000Z`. */
-export function instant(date: Date | undefined): string | null {
+/** Formats a timestamp in UTC, like `2026-01-31T12:00:00.000Z`. */
+export function timestamp(date: Date | undefined): string | null {
   return date ? date.toISOString() : null;
 }

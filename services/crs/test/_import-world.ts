@@ -108,7 +108,7 @@ const TABLES: Record<string, string[]> = {
   'calls.calls': [],
   'calls.notes': [],
   'calls.call_days': [],
-  'calls.changes': ['place', 'changed_at'],
+  'calls.changes': ['position', 'changed_at'],
   'entities.entities': [],
 };
 

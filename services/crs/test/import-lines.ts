@@ -1,4 +1,4 @@
-import type { Refusal } from '../src/import/route.ts';
+import type { RefusedLine } from '../src/import/route.ts';
 import { run, type Progress, type Send } from '../src/import/run.ts';
 
 async function* streamOf(lines: (object | string)[], chunkSize = 64 * 1024): AsyncGenerator<Buffer> {
@@ -8,7 +8,7 @@ async function* streamOf(lines: (object | string)[], chunkSize = 64 * 1024): Asy
 
 /** Imports records, or lines given as text, and records all reports. */
 export async function importLines(lines: (object | string)[], send: Send) {
-  const refused: Refusal[] = [];
+  const refused: RefusedLine[] = [];
   const progress: Progress[] = [];
   const summary = await run(streamOf(lines), send, {
     refused: (refusal) => refused.push(refusal),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whileHeld } from '@crs/testing/hold';
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
+import { randomFrom } from '@crs/testing/random';
 import { openSession } from '@crs/testing/sql';
 import { startWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -94,13 +95,14 @@ describe('an import ends as a run without faults does,', () => {
     await expectDone(running);
   });
 
-  it('even if one service after the other dies', { timeout: 60_000 }, async () => {
+  it('even if one service after the other dies', { timeout: 240_000 }, async () => {
     const running = startImport(file, world.processes);
     await vi.waitFor(async () => expect(await world.database.query('select 1 from calls.calls limit 1')).not.toEqual([]), 20_000);
+    const random = randomFrom(1);
     let kills = 0;
     while (running.child.exitCode === null && kills < 3) {
       const victim = (['calls', 'projects', 'auth'] as const)[kills++]!;
-      await sleep(Math.random() * 150);
+      await sleep(random() * 150);
       await world.processes.kill(victim);
       await world.processes.start(victim);
     }
@@ -137,7 +139,7 @@ describe('an import ends as a run without faults does,', () => {
 });
 
 describe('an import while a service is away for long', () => {
-  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 60_000 }, async () => {
+  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 240_000 }, async () => {
     const { status, stdout, stderr } = await inVain.ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Refusal } from '../src/import/route.ts';
+import { randomFrom } from '@crs/testing/random';
+import type { RefusedLine } from '../src/import/route.ts';
 import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
@@ -17,7 +18,7 @@ test('deletions of a type travel in a batch without other lines', async () => {
 });
 
 test('any file ends as if its lines had been sent one by one', async () => {
-  const random = seeded(42);
+  const random = randomFrom(42);
   const pick = (count: number) => String(Math.floor(random() * count));
   const organizations = ['a', 'b', 'c'];
   const makers = [
@@ -46,7 +47,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
 
     const single = memoryImporters();
     const counts = { accepted: 0, unchanged: 0 };
-    const expected: Refusal[] = [];
+    const expected: RefusedLine[] = [];
     for (const [i, line] of lines.entries()) {
       const blank: string[] = Array.from({ length: i }, () => '');
       const one = await importLines([...blank, line], single.send);
@@ -61,7 +62,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
 });
 
 test('lines of one record in several batches and windows take effect in the order of the file, even if batches take unequal time', async () => {
-  const random = seeded(7);
+  const random = randomFrom(7);
   const lines = [org('a')].concat(
     Array.from({ length: 24_000 }, (_, n) => call('a', String(Math.floor(random() ** 4 * 20_000)), {}, { summary: String(n) })),
   );
@@ -82,14 +83,3 @@ test('lines of one record in several batches and windows take effect in the orde
   expect(stored.state()).toEqual(inOrder.state());
   expect(most).toBeLessThanOrEqual(3);
 });
-
-/** Random numbers that are the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { confirm } from '../src/question.ts';
+import { confirm } from '../src/prompt.ts';
 
 /** A terminal at which a person has typed an answer; undefined: the person ended the input. */
 function terminal(answer: string | undefined, isTTY = { input: true, output: true }) {

@@ -1,8 +1,8 @@
-import type { Surroundings } from '@crs/kit/process/lifecycle';
+import type { Runtime } from '@crs/kit/process/lifecycle';
 import { createRecordService, type RecordServiceConfig } from '@crs/records/record-service';
 import { migrations } from '../migrations/index.ts';
 import * as handlers from './handlers/index.ts';
 
-export function createEntitiesService(config: RecordServiceConfig, surroundings: Surroundings) {
-  return createRecordService({ name: 'entities', migrations, ...handlers }, config, surroundings);
+export function createEntitiesService(config: RecordServiceConfig, runtime: Runtime) {
+  return createRecordService({ name: 'entities', migrations, ...handlers }, config, runtime);
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
-/** Projects, the offices that they are billed by, and what was answered to requests that created one. */
+/** Projects, their billing offices, and the stored responses of requests that created a project. */
 export const createProjects: Migration = {
   name: '20261122T143000-create-projects',
 
@@ -29,7 +29,7 @@ export const createProjects: Migration = {
       );
       create index projects_recent on projects.projects (organization, created_at desc, project_id desc);
 
-      -- A request to create, by its idempotency key: pending under a lease, or answered.
+      -- A request that creates a project, by its idempotency key: pending under a lease, or completed.
       create table projects.creations (
         organization text collate "C" not null,
         idempotency_key text collate "C" not null,
@@ -37,7 +37,7 @@ export const createProjects: Migration = {
         project_id uuid not null,
         lease_id uuid not null,
         lease_until timestamptz(3) not null,
-        answer jsonb,
+        response jsonb,
         created_at timestamptz(3) not null default now(),
         primary key (organization, idempotency_key)
       );

@@ -2,6 +2,4 @@ import { runMain } from '@crs/kit/process/main';
 import { readRecordServiceConfig } from '@crs/records/record-service';
 import { createProjectsService } from './service.ts';
 
-await runMain('projects', (environment, surroundings) =>
-  createProjectsService(readRecordServiceConfig(environment), surroundings),
-);
+await runMain('projects', (environment, runtime) => createProjectsService(readRecordServiceConfig(environment), runtime));

@@ -1,9 +1,9 @@
-import { client, type CallOptions } from '@crs/kit/rpc/client';
-import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { erase, type EraseTarget } from '@crs/testing/erase';
 import { userToken } from '@crs/testing/user-token';
-import type { World } from '@crs/testing/world';
-import { ALPHA, ANN, BETA, BOB, project, tenant, TENANTS } from './_records.ts';
+import { tenant, type World } from '@crs/testing/world';
+import { projectsClient } from './_client.ts';
+import { ALPHA, ANN, BETA, BOB, project, tenantRecords } from './_records.ts';
 
 export const ONE = '11111111-0000-4000-8000-000000000001';
 export const TWO = '11111111-0000-4000-8000-000000000002';
@@ -32,7 +32,7 @@ const entity = (organization: string, id: string, projectId: string) => ({
 
 /** Import lines: two projects, with calls in each and outside both, and entities in each. */
 export const records = (organization: string): object[] => [
-  ...tenant(organization, FIELDS),
+  ...tenantRecords(organization, FIELDS),
   project(organization, ALPHA, {
     name: 'Alpha',
     created_by: ANN,
@@ -124,36 +124,31 @@ export async function orphans(world: World): Promise<unknown[]> {
   return rows;
 }
 
+/** An organization with rows in every table. */
 export interface Filled {
-  keys: Record<string, string>;
-  created: Record<string, string>;
-  /** Call options with the token of ann in acme. */
+  id: string;
+  key: string;
+  /** The id of a project that was created by REST. */
+  created: string;
+  /** Call options with a token of ann's. */
   ann: CallOptions;
 }
 
-/** Creates both organizations anew, each with a key, a token of ann's and a project created by REST. */
-export async function fill(world: World): Promise<Filled> {
+/** Creates an organization with the same records as every other, a key, a token of ann's and a project created by REST. */
+export async function fill(world: World, name = 'acme'): Promise<Filled> {
+  const id = tenant(name);
+  await world.load(records(id));
+  const key = await world.createKey(id);
+  // The secret for anonymized names is made at the first request for such a name.
+  await world.rest('/v1/calls/alone', { key });
+  const created = (await post(world, key)).json.project_id as string;
   await world.query(
-    `truncate calls.calls, calls.call_days, calls.changes, calls.feeds, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
+    `insert into auth.user_identities (organization, issuer, subject, user_id)
+      select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
+    [id],
   );
-  await world.query('truncate auth.organizations, auth.key_directory, auth.domain_directory cascade');
-  const keys: Record<string, string> = {};
-  const created: Record<string, string> = {};
-  for (const id of TENANTS) {
-    await world.load(records(id));
-    keys[id] = await world.createKey(id);
-    // The secret for anonymized names is made at the first request for such a name.
-    await world.rest('/v1/calls/alone', { key: keys[id] });
-    created[id] = (await post(world, keys[id])).json.project_id;
-    await userToken(world, id, ANN);
-    await world.query(
-      `insert into auth.user_identities (organization, issuer, subject, user_id)
-        select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
-      [id],
-    );
-    await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
-  }
-  return { keys, created, ann: await userToken(world, 'acme', ANN) };
+  await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
+  return { id, key, created, ann: await userToken(world, id, ANN) };
 }
 
 /** Creates a project by REST, always with the same idempotency key. */
@@ -178,9 +173,14 @@ export const TARGETS: Record<'project' | 'user' | 'organization', EraseTarget> =
   organization: { $case: 'organization', value: true },
 };
 
-/** Deletes something of acme as `crs` does. */
-export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: Parameters<typeof erase>[3]): Promise<boolean> {
-  return erase(world.operator, 'acme', TARGETS[what], before);
+/** Deletes something of an organization as `crs` does. */
+export function eraseOf(
+  world: World,
+  organization: string,
+  what: keyof typeof TARGETS,
+  before?: Parameters<typeof erase>[3],
+): Promise<boolean> {
+  return erase(world.operator, organization, TARGETS[what], before);
 }
 
 export async function userIdOf(world: World, organization: string, email: string): Promise<string> {
@@ -193,12 +193,7 @@ export async function userIdOf(world: World, organization: string, email: string
 
 /** Ids of the projects that a user sees. */
 export async function shownTo(world: World, token: CallOptions): Promise<string[]> {
-  const projects = client(ProjectsServiceService, {
-    name: 'projects',
-    address: world.stack.addresses.projects,
-    timeoutMs: 5_000,
-    retry: false,
-  });
+  const projects = projectsClient(world.stack.addresses.projects);
   try {
     const all = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 100 }, token);
     return all.projects.map(({ projectId }) => projectId);

@@ -107,7 +107,7 @@ class Refused extends Error {}
 
 /** Ends the leases, which a dead owner's would do after 15 s by itself. A living owner keeps working. */
 export async function expireLeases({ database }: FaultyWorld): Promise<void> {
-  await database.query('update projects.creations set lease_until = now() where answer is null');
+  await database.query('update projects.creations set lease_until = now() where response is null');
 }
 
 /** Kills a process and starts it again. */

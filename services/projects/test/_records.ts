@@ -1,7 +1,5 @@
 import type { World } from '@crs/testing/world';
 
-/** Both organizations have the same ids, offices and people, so that a mix-up between them shows. */
-export const TENANTS = ['acme', 'globex'] as const;
 export const ANN = 'ann@crs.example';
 export const BOB = 'bob@crs.example';
 export const CID = 'cid@crs.example';
@@ -36,8 +34,8 @@ export const project = (tenant: string, id: string, more: object = {}) => ({
   ...more,
 });
 
-/** An organization with three users and two offices. */
-export function tenant(id: string, settings: object = {}): object[] {
+/** An organization with three users and two offices. All organizations have the same ids, so that a mix-up between them shows. */
+export function tenantRecords(id: string, settings: object = {}): object[] {
   const people = [ANN, BOB, CID].map((email) => user(id, email));
   return [organization(id, settings), ...people, office(id, 'London', { is_default: true }), office(id, 'Paris')];
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { letCommitsBeHeld, whileHeld, type Hold } from '@crs/testing/hold';
+import { randomFrom } from '@crs/testing/random';
 import { bodyOf, create, expireLeases, read, restart, startFaultyWorld, type Created, type FaultyWorld } from './_faults.ts';
 
 let world: FaultyWorld;
@@ -44,7 +45,7 @@ async function stored(name: string): Promise<Stored[]> {
   return world.database.query<Stored>(
     `select p.project_id as id,
         (select count(*)::int from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as creations,
-        (select answer from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as answer,
+        (select response from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as answer,
         (select count(*)::int from auth.projects a where (a.organization, a.project_id) = (p.organization, p.project_id)) as registered,
         array(select u.email || ' ' || r.role from auth.project_roles r join auth.users u using (organization, user_id)
           where (r.organization, r.project_id) = (p.organization, p.project_id) order by 1) as roles
@@ -103,21 +104,22 @@ describe('a project requested until it is acknowledged is created once, complete
 });
 
 describe('under random deaths', () => {
-  it('every acknowledged project is stored once, and any other at most once', { timeout: 60_000 }, async () => {
+  it('every acknowledged project is stored once, and any other at most once', { timeout: 240_000 }, async () => {
     const stop = new AbortController();
+    const random = randomFrom(1);
     let sent = 0;
     const client = async () => {
       while (!stop.signal.aborted) {
         const name = `random ${sent++}`;
         // Every fourth client gives up during the request.
-        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(Math.random() * 40)) : undefined;
+        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
         asked.push(await create(world, name, bodyOf(name, sent), giveUp));
       }
     };
     const clients = Array.from({ length: 3 }, client);
     const victims = ['projects', 'auth', 'api-gateway'] as const;
     for (const victim of victims) {
-      await sleep(200 + Math.random() * 500);
+      await sleep(200 + random() * 500);
       await restart(world, victim);
     }
     const answered = () => asked.filter(({ answer }) => answer);
@@ -134,14 +136,14 @@ describe('under random deaths', () => {
   it('each key has one project, and each project has its key, its answer and its entry at auth', async () => {
     const projects = await world.database.query(
       `select p.project_id from projects.projects p
-        left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.answer is not null
+        left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.response is not null
         left join auth.projects a on (a.organization, a.project_id) = (p.organization, p.project_id)
       where c.project_id is null or a.project_id is null`,
     );
     expect(projects).toEqual([]);
     const answers = await world.database.query(
       `select c.idempotency_key from projects.creations c left join projects.projects p
-        on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.answer is null) <> (p.project_id is null)`,
+        on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.response is null) <> (p.project_id is null)`,
     );
     expect(answers).toEqual([]);
     const [count] = await world.database.query(

@@ -1,43 +1,53 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateProjectRequest } from '@crs/proto/crs/projects/v1/projects';
+import { lockWaiter } from '@crs/testing/hold';
+import { callerToken, startInstance } from '@crs/testing/instance';
+import { startRelay, type Relay } from '@crs/testing/relay';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ANN, BOB, grantOf, project, projectsOf, tenant } from './_records.ts';
-import { callerToken, lineTo, projectsClient, startTwin, type Line, type ProjectsClient } from './_twins.ts';
+import { projectsClient, type ProjectsClient } from './_client.ts';
+import { ANN, BOB, grantOf, project, projectsOf, tenantRecords } from './_records.ts';
 
 let world: OwnWorld;
 let locks: Session;
-/** The relay between the slow twin and auth. */
-let line: Line;
-/** Two instances of the service. A test can halt the answers of auth to the slow one. */
-let slow: { projects: ProjectsClient; stop(): Promise<void> };
+/** Stands between the slow twin and auth, whose answers it can hold back. */
+let relay: Relay;
+/** Two instances of the service. */
+let slowTwin: { address: string; stop(): Promise<void> };
+let slow: ProjectsClient;
 let quick: ProjectsClient;
-let key: string;
+const keys = new Map<string, string>();
 let token: string;
 
 beforeAll(async () => {
   world = await startWorld();
   locks = await openSession(world.databaseUrl);
-  await world.load(tenant('acme'));
-  key = await world.createKey('acme');
-  line = await lineTo(world.stack.addresses.auth);
-  slow = await startTwin(world, line.address);
+  await world.load([...tenantRecords('acme'), ...tenantRecords('globex')]);
+  for (const id of ['acme', 'globex']) keys.set(id, await world.createKey(id));
+  relay = await startRelay(world.stack.addresses.auth);
+  slowTwin = await startInstance(world, 'projects', relay.address);
+  slow = projectsClient(slowTwin.address);
   quick = projectsClient(world.stack.addresses.projects);
 });
 afterAll(async () => {
   quick?.close();
-  await slow?.stop();
-  line?.close();
+  slow?.close();
+  await slowTwin?.stop();
+  await relay?.close();
   await locks?.close();
   await world?.close();
 });
 beforeEach(async () => {
-  token = await callerToken(world, key);
   await world.query('truncate projects.projects, projects.creations');
   await world.query('delete from auth.projects');
+  const theirs = await callerToken(world, keys.get('globex')!, 'projects');
+  await quick.createProject({ ...REQUEST, name: 'Theirs' }, { token: theirs });
+  token = await callerToken(world, keys.get('acme')!, 'projects');
 });
-afterEach(() => line.goOn());
+afterEach(() => relay.delay(0));
+
+/** Longer than any test. */
+const HELD_MS = 600_000;
 
 const REQUEST: CreateProjectRequest = {
   idempotencyKey: 'client:twins',
@@ -52,34 +62,30 @@ const ask = (of: ProjectsClient, more: Partial<CreateProjectRequest> = {}) =>
 const IN_FLIGHT = { kind: 'aborted', reason: 'IDEMPOTENCY_KEY_IN_FLIGHT' };
 const expireLease = () => world.query('update projects.creations set lease_until = now()');
 
-async function waiting(application: string): Promise<void> {
-  const text = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
-  while ((await world.query(text, [application])).rows.length === 0) await sleep(5);
-}
-
-/** Sends a request to the slow twin and halts it once auth has looked the people up, or granted their roles, but before the answer arrives. */
-async function haltedAt(table: 'auth.users' | 'auth.project_roles') {
+/** Sends a request to the slow twin and holds it up once auth has looked the people up, or granted their roles, but before the answer arrives. */
+async function holdUpAt(table: 'auth.users' | 'auth.project_roles') {
   await locks.query('begin');
   await locks.query(`lock table ${table} in access exclusive mode`);
-  const late = ask(slow.projects);
+  const late = ask(slow);
   late.catch(() => undefined);
-  await waiting('crs-auth');
-  line.halt();
+  await lockWaiter(world.databaseUrl, 'crs-auth');
+  relay.delay(HELD_MS);
   await locks.query('commit');
   return { late };
 }
 
-/** Expects exactly one project, with its people. */
+/** Expects exactly one project, with its people, beside that of the other organization with the same key. */
 async function expectOne(projectId: string, name = 'Twins'): Promise<void> {
   expect(await projectsOf(world, 'acme')).toEqual([
     expect.objectContaining({ id: projectId, name, billing_office_name: 'London' }),
   ]);
   expect(await grantOf(world, 'acme', projectId)).toEqual({ createdBy: null, roles: [`${ANN} lead`, `${BOB} member`] });
+  expect(await projectsOf(world, 'globex')).toEqual([expect.objectContaining({ name: 'Theirs' })]);
 }
 
 describe.each(['auth.users', 'auth.project_roles'] as const)('a request that hangs past its lease at %s', (table) => {
   it('holds its key during the lease, is taken over after it, and then returns the answer of its twin', async () => {
-    const { late } = await haltedAt(table);
+    const { late } = await holdUpAt(table);
     await expect(ask(quick)).rejects.toMatchObject({
       ...IN_FLIGHT,
       retryAfterSeconds: expect.toSatisfy((s: number) => s > 10 && s <= 15),
@@ -88,14 +94,14 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
     const taken = await ask(quick);
     expect(taken.replayed).toBe(false);
     await expectOne(taken.project!.projectId);
-    line.goOn();
+    relay.delay(0);
     expect(await late).toEqual({ project: taken.project, replayed: true });
     await expectOne(taken.project!.projectId);
     expect(await ask(quick)).toEqual({ project: taken.project, replayed: true });
   });
 
   it('does not undo later changes of the project when it ends', async () => {
-    const { late } = await haltedAt(table);
+    const { late } = await holdUpAt(table);
     await expireLease();
     const { project: taken } = await ask(quick);
     await world.load([
@@ -105,13 +111,13 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
         members: [{ email: ANN, role: 'lead' }, { email: BOB }],
       }),
     ]);
-    line.goOn();
+    relay.delay(0);
     expect((await late).project).toEqual(taken);
     await expectOne(taken!.projectId, 'Renamed');
   });
 
   it('creates nothing if its twin failed and gave the key up', async () => {
-    const { late } = await haltedAt(table);
+    const { late } = await holdUpAt(table);
     await expireLease();
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, await world.operator.operator('acme'));
     try {
@@ -120,7 +126,7 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
       await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operator.operator('acme'));
     }
     const other = await ask(quick, { name: 'Other' });
-    line.goOn();
+    relay.delay(0);
     await expect(late).rejects.toMatchObject(IN_FLIGHT);
     await expectOne(other.project!.projectId, 'Other');
   });
@@ -130,8 +136,8 @@ describe('a request that hangs past its lease while it stores the project', () =
   it('makes its twin wait, and both return its answer', async () => {
     await locks.query('begin');
     await locks.query('lock table projects.projects in share mode');
-    const first = ask(slow.projects);
-    await waiting('crs-projects');
+    const first = ask(slow);
+    await lockWaiter(world.databaseUrl, 'crs-projects');
     // The second request waits for the first.
     const second = expireLease().then(() => ask(quick));
     await locks.query('commit');
@@ -143,9 +149,9 @@ describe('a request that hangs past its lease while it stores the project', () =
 
 describe('a key', () => {
   it('of a pending request refuses another body', async () => {
-    const { late } = await haltedAt('auth.users');
+    const { late } = await holdUpAt('auth.users');
     await expect(ask(quick, { name: 'Other' })).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_REUSED' });
-    line.goOn();
+    relay.delay(0);
     await expectOne((await late).project!.projectId);
   });
 

@@ -2,9 +2,9 @@ import { ServiceError } from '@crs/kit/errors';
 import type { LimitedKind } from '@crs/kit/limits/limiter';
 import type { Rule } from '@crs/kit/limits/rule';
 import type { Dependencies } from '@crs/kit/process/health';
-import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { Shutdown, type Service, type Runtime } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
+import { FINISH_MS, serve } from '@crs/kit/rpc/server';
 import type { RateLimitConfig } from './config.ts';
 import { internalServices } from './handlers/index.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -13,24 +13,24 @@ import { RedisStore } from './store/redis-store.ts';
 const NAME = 'rate-limit';
 
 /** Counts requests for any client of Envoy's rate limit protocol. It also starts while Redis is down; calls then fail with `unavailable`. */
-export function createRateLimitService(config: RateLimitConfig, { log, tls }: Surroundings): Service<{ grpc: string }> {
-  const closer = new Closer(log);
+export function createRateLimitService(config: RateLimitConfig, { log, tls }: Runtime): Service<{ grpc: string }> {
+  const shutdown = new Shutdown(log);
   const redis = openRedis(config, log);
   const dependencies: Dependencies = redis ? { redis: async () => redis.isConnected } : {};
   return {
     dependencies,
     async start() {
-      closer.defer('redis', () => redis?.close());
+      shutdown.defer('redis', () => redis?.close());
       await redis?.open();
       const store = redis ?? new MemoryStore();
       const { organization, user, address } = config;
       const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
       const services = internalServices({ store, defaults });
       const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, dependencies, log, tls });
-      closer.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);
+      shutdown.defer('grpc', () => server.stop(), FINISH_MS + 1_000);
       return { grpc: server.address };
     },
-    stop: () => closer.close(),
+    stop: () => shutdown.run(),
   };
 }
 

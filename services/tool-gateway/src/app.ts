@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { errorHandler, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal, renderEnvelope } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
-import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
+import { chargePreflight, chargeUnauthenticated, isPreflight } from './http/limits.ts';
 import { mcp, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
@@ -26,14 +26,14 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
-    if (!isPreflight(request)) await chargeStranger(options, request);
+    if (!isPreflight(request)) await chargeUnauthenticated(options, request);
     next();
   });
   app.use(metadata(options.origins.publicUrl));
   app.use(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
-  app.use(answerErrors(options.log, render));
+  app.use(errorHandler(options.log, render));
   return listener;
 }
 

@@ -1,5 +1,5 @@
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
-import type { Seal } from '@crs/kit/data/seal';
+import type { Encrypter } from '@crs/kit/data/encrypter';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
@@ -8,7 +8,7 @@ export interface Context {
   calls: ServiceClient<CallsServiceService>;
   projects: ServiceClient<ProjectsServiceService>;
   entities: ServiceClient<EntitiesServiceService>;
-  cursors: Seal;
+  cursors: Encrypter;
 }
 
 /** The user on whose behalf a tool runs, and the options of its calls to services. */

@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/process/main';
 import { readConfig } from './config.ts';
 import { createToolGateway } from './service.ts';
 
-await runMain('tool-gateway', (environment, surroundings) => createToolGateway(readConfig(environment), surroundings));
+await runMain('tool-gateway', (environment, runtime) => createToolGateway(readConfig(environment), runtime));

@@ -91,11 +91,19 @@ export async function bearer(world: World, organization: string, email: string, 
   return `Bearer ${accessToken}`;
 }
 
+let addresses = 0;
+
+/** A client's address that no other test of this worker uses, because all gateways of a system count in one place. */
+export function newAddress(): string {
+  addresses++;
+  return `10.1.${addresses >> 8}.${addresses & 255}`;
+}
+
 type Surroundings = Pick<World, 'log'> & { stack: Pick<World['stack'], 'addresses'> };
 
-/** Starts a further tool gateway of the world with these settings. */
-export async function startGateway(world: Surroundings, settings: Partial<ToolGatewayConfig>) {
-  const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
+/** Starts a further tool gateway of the system, with these settings. Its log goes to `log`. */
+export async function startGateway({ stack, log }: Surroundings, settings: Partial<ToolGatewayConfig>) {
+  const { auth, calls, projects, entities, rateLimit } = stack.addresses;
   const service = createToolGateway(
     {
       listen: '127.0.0.1:0',
@@ -106,7 +114,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       entitiesAddress: entities,
       rateLimitAddress: rateLimit,
       trustedProxies: [],
-      lameDuckMs: 0,
+      drainMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       concurrency: 8,
@@ -118,7 +126,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       loopback: true,
       ...settings,
     },
-    { log: createLogger('tool-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } }) },
+    { log: createLogger('tool-gateway', { level: 'debug', destination: { write: (line) => void log.push(line) } }) },
   );
   const { http: address } = await service.start();
   return { address, stop: () => service.stop() };

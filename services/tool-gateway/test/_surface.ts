@@ -1,4 +1,4 @@
-import { exchange, type Answer } from '@crs/testing/exchange';
+import { sendRequest, type Answer } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import type { Document } from '@crs/testing/openapi';
 
@@ -19,7 +19,9 @@ export interface Request {
  * @throws Error where the values lack a required one
  */
 export async function everyRoute(address: string, values: Values): Promise<Request[]> {
-  const { servers, paths, components } = JSON.parse((await exchange(`http://${address}/v1/openapi.json`, {})).body) as Document;
+  const { servers, paths, components } = JSON.parse(
+    (await sendRequest(`http://${address}/v1/openapi.json`, {})).body,
+  ) as Document;
   const base = new URL(servers[0]!.url).pathname;
   return Object.entries(paths).flatMap(([template, operations]) =>
     Object.entries(operations)
@@ -36,7 +38,7 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
           name: operationId,
           send: (at: string, key: string) => {
             const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
-            return exchange(`http://${at}${path}${query && `?${query}`}`, { method: method.toUpperCase(), headers }, body);
+            return sendRequest(`http://${at}${path}${query && `?${query}`}`, { method: method.toUpperCase(), headers }, body);
           },
         };
       }),
@@ -52,7 +54,7 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
 export async function everyTool(address: string, token: string, values: Values): Promise<Request[]> {
   const post = (at: string, credential: string, message: object) => {
     const headers = { ...MCP_HEADERS, authorization: `Bearer ${credential}` };
-    return exchange(`http://${at}/mcp`, { headers }, JSON.stringify(message));
+    return sendRequest(`http://${at}/mcp`, { headers }, JSON.stringify(message));
   };
   const { body } = await post(address, token, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const { tools } = (JSON.parse(body) as { result: { tools: { name: string; inputSchema: { required?: string[] } }[] } }).result;

@@ -1,28 +1,31 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask, bearer, errorOf, MODERN, spoken, toolCall } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let tools: Tools;
 let token: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann' },
-    { type: 'project', organization: 'acme', id: PROJECT, created_by: ANN },
-    { type: 'call', organization: 'acme', id: 'call_1', project_id: PROJECT, conducted_by: ANN },
-    { type: 'entity', organization: 'acme', id: PROJECT, project_id: PROJECT },
-  ]);
-  token = await bearer(world, 'acme', ANN);
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+      { type: 'project', organization, id: PROJECT, created_by: ANN },
+      { type: 'call', organization, id: 'call_1', project_id: PROJECT, conducted_by: ANN },
+      { type: 'entity', organization, id: PROJECT, project_id: PROJECT },
+    ]),
+  );
+  token = await bearer(world, ACME, ANN);
   tools = toolClient(world.stack.addresses.tools, token.slice('Bearer '.length));
 });
-afterAll(() => world?.close());
 
 /** The required arguments of each tool. */
 const NEEDED: Record<string, object> = {

@@ -1,36 +1,35 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
 
 const ANN = 'ann@example.com';
 const METADATA = 'http://tools.example/.well-known/oauth-protected-resource/mcp';
 const ALL = 'calls:read projects:read entities:read';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 /** A gateway as in production: it admits no loopback names. */
 let strict: Awaited<ReturnType<typeof startGateway>>;
 let token: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  for (const organization of ['acme', 'globex']) {
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX]) {
     await world.load([
       { type: 'organization', id: organization, name: organization, tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
       { type: 'user', organization, email: ANN, name: 'Ann' },
     ]);
   }
-  token = await bearer(world, 'acme', ANN);
+  token = await bearer(world, ACME, ANN);
   strict = await startGateway(world, { loopback: false, allowedOrigins: ['https://partner.example'] });
 });
-afterAll(async () => {
-  await strict?.stop();
-  await world?.close();
-});
+afterAll(() => strict?.stop());
 
 const ask = (request: Ask) => send(world.stack.addresses.tools, request);
 const listed = (authorization?: string, headers: Record<string, string> = {}) => {
@@ -69,7 +68,7 @@ describe('a token', () => {
   });
 
   it('without the needed scope is 403 with the name of the scope', async () => {
-    const narrow = await bearer(world, 'acme', ANN, ['projects:read']);
+    const narrow = await bearer(world, ACME, ANN, ['projects:read']);
     const needs = { get_call: 'calls:read', list_calls: 'calls:read', list_entities: 'entities:read' };
     for (const version of [LEGACY, MODERN]) {
       for (const [tool, scope] of Object.entries(needs)) {
@@ -81,28 +80,19 @@ describe('a token', () => {
     }
   });
 
-  it('is refused within a second of its revocation, or of the disabling of its user', async () => {
-    const operator = await world.operator.operator('globex');
+  it('is refused once it is revoked or its user disabled, and others are not', async () => {
+    const operator = await world.operator.operator(GLOBEX);
     const issued = await world.operator.auth.createToken({ email: ANN, scopes: [], expiresInSeconds: 0 }, operator);
-    const other = await bearer(world, 'globex', ANN);
+    const other = await bearer(world, GLOBEX, ANN);
     const statusOf = async (authorization: string) => (await ask(listed(authorization))).status;
     const first = `Bearer ${issued.accessToken}`;
     expect([await statusOf(first), await statusOf(other)]).toEqual([200, 200]);
     await world.operator.auth.revokeToken({ tokenId: issued.token!.tokenId }, operator);
-    // One second, and half a second for a busy machine.
     await vi.waitFor(async () => expect(await challengeOf(listed(first))).toEqual(refused), { timeout: 10_000, interval: 50 });
     expect(await statusOf(other)).toBe(200);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
     await vi.waitFor(async () => expect(await statusOf(other)).toBe(401), { timeout: 10_000, interval: 50 });
     expect(await statusOf(token)).toBe(200);
-  });
-
-  it('is served until it expires', async () => {
-    const request = { email: ANN, scopes: [], expiresInSeconds: 2 };
-    const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator('acme'));
-    expect((await ask(listed(`Bearer ${accessToken}`))).status).toBe(200);
-    const gone = async () => expect(await challengeOf(listed(`Bearer ${accessToken}`))).toEqual(refused);
-    await vi.waitFor(gone, { timeout: 4_000, interval: 100 });
   });
 });
 
@@ -120,12 +110,13 @@ describe('a token made by hand', () => {
   beforeAll(async () => {
     const [first = '', second = ''] = token.slice('Bearer '.length).split('.');
     [header, payload] = [decode(first), decode(second)];
-    const { rows } = await world.query('select key_id, private_key_sealed as sealed from auth.token_keys');
-    key = createPrivateKey(new Seal(parseSecrets(SECRET), 'token-keys').open(rows[0].sealed, rows[0].key_id).toString());
+    const id = String(header['kid']);
+    const { rows } = await world.query('select private_key_encrypted as sealed from auth.token_keys where key_id = $1', [id]);
+    key = createPrivateKey(new Encrypter(parseSecrets(SECRET), 'token-keys').decrypt(rows[0].sealed, id).toString());
   });
 
   it('with our key and the usual claims is good', async () => {
-    expect(payload).toMatchObject({ aud: 'http://tools.example/mcp', iss: 'http://tools.example', organization: 'acme' });
+    expect(payload).toMatchObject({ aud: 'http://tools.example/mcp', iss: 'http://tools.example', organization: ACME });
     expect((await ask(listed(jwt(header, payload, key)))).status).toBe(200);
   });
 
@@ -140,7 +131,7 @@ describe('a token made by hand', () => {
     ['by a key that nobody knows', () => jwt({ ...header, kid: 'unknown' }, payload, foreign)],
     ['by no key', () => jwt({ ...header, alg: 'none' }, payload)],
     ['without a signature', () => jwt(header, payload)],
-    ['for another organization', () => jwt(header, { ...payload, organization: 'globex' }, key)],
+    ['for another organization', () => jwt(header, { ...payload, organization: GLOBEX }, key)],
     ['for an organization that is none', () => jwt(header, { ...payload, organization: '*' }, key)],
     ['for another user', () => jwt(header, { ...payload, sub: crypto.randomUUID() }, key)],
     ['of an unknown grant', () => jwt(header, { ...payload, grant_id: 'grant_unknown' }, key)],

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendRaw } from '@crs/testing/send-raw';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Answer } from './_requests.ts';
 
 /** A fifth of it, which decides who is refused, is longer than a busy machine halts. */
-const TIMEOUT_MS = 8_000;
+const TIMEOUT_MS = 5_000;
 
 let world: OwnWorld;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
@@ -59,7 +58,7 @@ it.each([LEGACY, MODERN])(
     let isServed = false;
     const second = use('bob', 'list_projects', version).finally(() => (isServed = true));
     expect((await use('other', 'list_projects', version)).json.result.isError).toBeUndefined();
-    await sleep(200);
+    await sleep(50);
     expect(isServed).toBe(false);
     await locks.query('rollback');
     expect((await second).json.result.structuredContent).toEqual({ projects: [], next_cursor: null });
@@ -75,23 +74,15 @@ describe('for as long as its organization has no slot free, a client', () => {
   const CASES = [LEGACY, MODERN].flatMap((version) => Object.keys(MESSAGES).map((what) => ({ version, what })));
   /** The answers to all requests, which wait at the same time, and the milliseconds until each. */
   let answers: Map<string, { answer: Answer; waited: number }>;
-  /** The answers to requests of another organization whose bodies do not arrive. */
-  let halves: string[];
 
   beforeAll(async () => {
     const { stuck } = await crowd();
-    const { headers } = spoken(LEGACY, toolCall('list_projects'), tokens.other);
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    const half = ['POST /mcp HTTP/1.1', 'Host: localhost', ...lines, 'Content-Length: 9', '', '{'].join('\r\n');
-    const attackers = Array.from({ length: 4 }, () => sendRaw(gateway.address, half));
     const asked = CASES.map(async ({ version, what }) => {
       const started = performance.now();
       const answer = await ask(gateway.address, spoken(version, MESSAGES[what]!, tokens.bob));
       return [`${version} ${what}`, { answer, waited: performance.now() - started }] as const;
     });
-    await sleep(200);
-    expect((await use('other', 'list_projects')).json.result.isError).toBeUndefined();
-    [answers, halves] = await Promise.all([Promise.all(asked).then((all) => new Map(all)), Promise.all(attackers)]);
+    answers = new Map(await Promise.all(asked));
     await locks.query('rollback');
     await stuck;
   }, 30_000);
@@ -117,11 +108,4 @@ describe('for as long as its organization has no slot free, a client', () => {
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     },
   );
-
-  it('of another organization holds no slot with a body that does not arrive, which is given up after 5 s', () => {
-    for (const answered of halves) {
-      expect(answered).toMatch(/^HTTP\/1\.1 408 /);
-      expect(answered).toContain('"code":"bad_request","message":"The body did not arrive within 5 s."');
-    }
-  });
 });

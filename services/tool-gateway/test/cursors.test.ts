@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Seal } from '@crs/kit/data/seal';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { PageCursors } from '../src/tools/cursor.ts';
 import { bearer } from './_requests.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
-const ORGANIZATIONS = ['acme', 'globex'];
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 const [ALPHA, BETA] = ['00000000-0000-4000-8000-0000000000a0', '00000000-0000-4000-8000-0000000000b0'];
 /** Stands in every text that filters match. It has upper and lower case, and a letter with two Unicode forms. */
 const WORD = 'Côte';
@@ -145,14 +145,14 @@ const LISTS: List[] = [
   },
 ];
 
-let world: OwnWorld;
+let world: World;
 let ann: Tools;
 let annElsewhere: Tools;
 let bob: Tools;
 
 beforeAll(async () => {
-  world = await startWorld();
-  for (const organization of ORGANIZATIONS) {
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX]) {
     const members = [ANN, BOB].map((email) => ({ email, role: 'member' }));
     const project = { type: 'project', organization, name: organization, created_at: time(-1_000), members };
     await world.load([
@@ -171,11 +171,10 @@ beforeAll(async () => {
   }
   const connect = async (organization: string, email: string) =>
     toolClient(world.stack.addresses.tools, (await bearer(world, organization, email)).slice('Bearer '.length));
-  ann = await connect('acme', ANN);
-  annElsewhere = await connect('globex', ANN);
-  bob = await connect('acme', BOB);
+  ann = await connect(ACME, ANN);
+  annElsewhere = await connect(GLOBEX, ANN);
+  bob = await connect(ACME, BOB);
 });
-afterAll(() => world?.close());
 
 const refusal = (answer: Awaited<ReturnType<Tools>>) => [answer.status, answer.error?.code, answer.error?.message];
 const REFUSED = [200, 'bad_request', expect.stringMatching(/^cursor: .* Start again without it\.$/)];
@@ -185,7 +184,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     const { value, error } = await tools(name, { ...args, limit: 3, ...more });
     expect(error).toBeUndefined();
     // No row of the other organization, which has the same ids.
-    for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? 'globex' : 'acme');
+    for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? GLOBEX : ACME);
     return { ids: value[key].map((each: { id: string }) => each.id), next: value.next_cursor };
   };
   const cursorOf = async (more: object = {}, tools = ann) => (await page(more, tools)).next!;
@@ -252,11 +251,11 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
   });
 
   it('takes a cursor for seven days, only of its own tool and secret', async () => {
-    const { rows } = await world.query(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
-    const call = { organization: 'acme', userId: rows[0].user_id };
+    const { rows } = await world.query('select user_id from auth.users where organization = $1 and email = $2', [ACME, ANN]);
+    const call = { organization: ACME, userId: rows[0].user_id };
     const place = { at: new Date(time(1)), id: id(44) };
     const madeBefore = (ms: number, { secret = SECRET, tool = name } = {}) =>
-      new PageCursors(new Seal(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
+      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
     const week = 7 * 86_400_000;
     expect((await page({ limit: 4, cursor: madeBefore(week - 60_000) })).ids).toEqual([43, 42, 41, 40].map(id));
     for (const bad of [madeBefore(week + 1), madeBefore(0, { secret: 'x'.repeat(40) }), madeBefore(0, { tool: 'another' })])
@@ -275,8 +274,8 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
       cursor = next;
       if (n >= 4) continue;
       // Newer than all rows, older, between them, and at their times with lower and higher ids.
-      const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row('acme', base + 7 * n + m, time(at))));
-      await world.load(added.concat(row('globex', 300 + n, time(0))));
+      const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row(ACME, base + 7 * n + m, time(at))));
+      await world.load(added.concat(row(GLOBEX, 300 + n, time(0))));
     }
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((each) => before.includes(each))).toEqual(before);

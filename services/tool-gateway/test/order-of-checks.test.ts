@@ -1,26 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask, bearer, errorOf, LEGACY, MODERN, spoken, toolCall, type Answer } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 
-let world: OwnWorld;
+let world: World;
 /** Tokens of a user with a used-up limit and of one with plenty, each with every scope and with one that the tool does not ask for. */
 const tokens: Record<string, string> = {};
 
 beforeAll(async () => {
-  world = await startWorld();
-  for (const [organization, requests] of Object.entries({ plenty: 100_000, exhausted: 1 })) {
+  world = await sharedWorld();
+  for (const [name, requests] of Object.entries({ plenty: 100_000, exhausted: 1 })) {
+    const organization = tenant(name);
     await world.load([
       { type: 'organization', id: organization, name: organization, tool_rate_limit: { requests, period_seconds: 86_400 } },
       { type: 'user', organization, email: ANN, name: 'Ann' },
     ]);
-    tokens[organization] = await bearer(world, organization, ANN);
-    tokens[`${organization} narrow`] = await bearer(world, organization, ANN, ['projects:read']);
+    tokens[name] = await bearer(world, organization, ANN);
+    tokens[`${name} narrow`] = await bearer(world, organization, ANN, ['projects:read']);
   }
   await ask(world.stack.addresses.tools, spoken(LEGACY, toolCall('list_calls'), tokens['exhausted']));
 });
-afterAll(() => world?.close());
 
 /** A request before it is sent, so that several faults can be put into it. */
 interface Draft {

@@ -1,21 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { INSTRUCTIONS } from '../src/protocol/serve-tools.ts';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const ANN = 'ann@acme.example';
+
+let world: World;
 let token: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
-  ]);
-  token = await bearer(world, 'acme', 'ann@acme.example');
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX])
+    await world.load([
+      { type: 'organization', id: organization, tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+    ]);
+  // Only globex has a call.
+  await world.load([{ type: 'call', organization: GLOBEX, id: 'call_1', conducted_by: ANN }]);
+  token = await bearer(world, ACME, ANN);
 });
-afterAll(() => world?.close());
 
 const ask = (request: Ask) => send(world.stack.addresses.tools, request);
 const rpc = async (request: Ask) => {

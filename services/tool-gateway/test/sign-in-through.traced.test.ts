@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { logProblems } from '@crs/testing/log-schema';
-import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, TOOLS_URL, type World } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
@@ -10,17 +10,17 @@ const CALLBACK = 'https://client.example/callback';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 beforeAll(async () => {
   // Request ids are trace ids.
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme' },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann', password: PASSWORD },
-  ]);
-});
-afterAll(async () => {
-  await world?.close();
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX])
+    await world.load([
+      { type: 'organization', id: organization },
+      { type: 'user', organization, email: ANN, name: 'Ann', password: PASSWORD },
+    ]);
 });
 
 const send = (request: Ask) =>
@@ -87,6 +87,7 @@ describe("by the tools' origin alone, a client", () => {
   });
 
   it('registers, has its user sign in and consent, and calls the tools with the tokens from that', async () => {
+    const before = world.log.length;
     const registration = {
       client_name: 'Client',
       redirect_uris: [CALLBACK],
@@ -108,7 +109,7 @@ describe("by the tools' origin alone, a client", () => {
     const browser = openBrowser();
     const { page: login } = await browser({ path: `/authorize?${authorization}` });
     expect(login.headers['access-control-allow-origin']).toBeUndefined();
-    const { page: consent } = await browser(filled(login, { organization: 'acme', email: ANN, password: PASSWORD }));
+    const { page: consent } = await browser(filled(login, { organization: ACME, email: ANN, password: PASSWORD }));
     const { away } = await browser(filled(consent, { decision: 'allow' }));
     expect(away!.origin + away!.pathname).toBe(CALLBACK);
     expect(away!.searchParams.get('iss')).toBe(TOOLS_URL);
@@ -125,9 +126,10 @@ describe("by the tools' origin alone, a client", () => {
       refresh_token: tokens.refresh_token,
     });
     expect((await post('/revoke', { client_id, token: renewed.refresh_token })).status).toBe(200);
-    const lines = world.log.map((line) => JSON.parse(line)).filter(({ msg, status }) => msg === 'request' && status < 400);
+    const log = world.log.slice(before);
+    const lines = log.map((line) => JSON.parse(line)).filter(({ msg, status }) => msg === 'request' && status < 400);
     const linesOf = (service: string, route: string) => lines.filter((line) => line.service === service && line.route === route);
-    const user = { organization: 'acme', user_id: expect.any(String), client_address: '127.0.0.1' };
+    const user = { organization: ACME, user_id: expect.any(String), client_address: '127.0.0.1' };
     const grant = { client_id, grant_id: expect.stringMatching(/^grant_/) };
     expect(linesOf('tool-gateway', '/mcp').at(-1)).toMatchObject({ ...user, ...grant, operation: 'tools/list' });
     expect(linesOf('auth', '/token')).toMatchObject([
@@ -141,9 +143,9 @@ describe("by the tools' origin alone, a client", () => {
       'GET string',
       'POST string',
     ]);
-    expect(logProblems(world.log)).toEqual([]);
+    expect(logProblems(log)).toEqual([]);
     const secrets = [code, VERIFIER, PASSWORD, tokens.access_token, tokens.refresh_token, renewed.refresh_token];
-    for (const secret of secrets) expect(world.log.join('')).not.toContain(secret);
+    for (const secret of secrets) expect(log.join('')).not.toContain(secret);
   });
 
   it('reads the same request id in the header and in the message', async () => {
@@ -151,7 +153,8 @@ describe("by the tools' origin alone, a client", () => {
     expect(headers['content-type']).toContain('text/html');
     expect(headers['x-request-id']).not.toMatch(/^0+$/);
     expect(page).toContain(headers['x-request-id']);
-    const told = world.log.map((line) => JSON.parse(line)).filter(({ trace_id }) => trace_id === headers['x-request-id']);
-    expect(told).toMatchObject([{ service: 'auth' }, { service: 'tool-gateway' }]);
+    const id = String(headers['x-request-id']);
+    const told = () => world.log.filter((line) => line.includes(`"trace_id":"${id}"`)).map((line) => JSON.parse(line));
+    await expect.poll(told).toMatchObject([{ service: 'auth' }, { service: 'tool-gateway' }]);
   });
 });

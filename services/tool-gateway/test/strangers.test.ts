@@ -1,37 +1,39 @@
 import { parseNetworks } from '@crs/kit/http/address';
 import { FEW_LINES, logged as loggedIn } from '@crs/testing/logged';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ask, bearer, LEGACY, message, spoken, startGateway, type Answer, type Ask } from './_requests.ts';
+import { ask, bearer, LEGACY, message, newAddress, spoken, startGateway, type Answer, type Ask } from './_requests.ts';
 
 const LIMIT = 3;
 const PREFLIGHTS = 10 * LIMIT;
 const HOST = 'tools.example';
 
-let world: OwnWorld;
+const ORGANIZATIONS = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
-let addresses = 0;
-const newAddress = () => `192.0.2.${++addresses}`;
+const log: string[] = [];
 
 beforeAll(async () => {
-  world = await startWorld();
-  for (const id of ['acme', 'globex'])
+  world = await sharedWorld();
+  for (const id of ORGANIZATIONS)
     await world.load([
       { type: 'organization', id, name: id },
       { type: 'user', organization: id, email: 'ann@example.com', name: 'Ann' },
     ]);
-  gateway = await startGateway(world, {
-    loopback: false,
-    addressLimit: { requests: LIMIT, periodSeconds: 86_400 },
-    signInLimit: { requests: LIMIT, periodSeconds: 86_400 },
-    trustedProxies: parseNetworks('127.0.0.1')!,
-    authHttpAddress: world.stack.addresses.authHttp,
-  });
+  const { stack } = world;
+  gateway = await startGateway(
+    { stack, log },
+    {
+      loopback: false,
+      addressLimit: { requests: LIMIT, periodSeconds: 86_400 },
+      signInLimit: { requests: LIMIT, periodSeconds: 86_400 },
+      trustedProxies: parseNetworks('127.0.0.1')!,
+      authHttpAddress: world.stack.addresses.authHttp,
+    },
+  );
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await world?.close();
-});
+afterAll(() => gateway?.stop());
 
 const send = (from: string, request: Ask) =>
   ask(gateway.address, { ...request, headers: { host: HOST, ...request.headers, 'x-forwarded-for': from } });
@@ -42,7 +44,7 @@ const sendAll = async (from: string, request: Ask, times: number): Promise<numbe
 };
 const listed = (authorization?: string) => spoken(LEGACY, message('tools/list'), authorization);
 const preflight = { origin: `http://${HOST}`, 'access-control-request-method': 'POST' };
-const logged = (status: number, from: string) => loggedIn(world.log, status, from);
+const logged = (status: number, from: string) => loggedIn(log, status, from);
 
 describe.each<[string, Ask, number, number]>([
   ['a message for a foreign Host', { ...listed(), headers: { ...listed().headers, host: 'evil.example' } }, 403, LIMIT],
@@ -105,7 +107,7 @@ it('distinct made-up tokens from an address over its limit share lines of the lo
 it('new good tokens get through from an address over its limit', async () => {
   const from = newAddress();
   await sendAll(from, listed(), LIMIT + 1);
-  for (const organization of ['acme', 'globex'])
+  for (const organization of ORGANIZATIONS)
     expect((await send(from, listed(await bearer(world, organization, 'ann@example.com')))).status).toBe(200);
 });
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask, bearer, LEGACY, message, MODERN, spoken } from './_requests.ts';
 
 const SNAPSHOT = new URL('tool-contract.json', import.meta.url);
@@ -19,20 +19,30 @@ interface Definition {
   annotations: Record<string, unknown>;
 }
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let authorization: string;
 let tools: Tools;
 let definitions: Definition[];
 
 beforeAll(async () => {
-  world = await startWorld();
-  const call = { type: 'call', organization: 'acme', project_id: PROJECT, conducted_by: ANN };
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann' },
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX]) await world.load(recordsOf(organization));
+  authorization = await bearer(world, ACME, ANN);
+  tools = toolClient(world.stack.addresses.tools, authorization.slice('Bearer '.length));
+  definitions = (await resultOf(LEGACY, 'tools/list')).tools as Definition[];
+});
+
+/** The records of one organization. */
+function recordsOf(organization: string): object[] {
+  const call = { type: 'call', organization, project_id: PROJECT, conducted_by: ANN };
+  return [
+    { type: 'organization', id: organization, name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'user', organization, email: ANN, name: 'Ann' },
     {
       type: 'project',
-      organization: 'acme',
+      organization,
       id: PROJECT,
       name: 'Alpha',
       summary: 'What it is about',
@@ -41,7 +51,7 @@ beforeAll(async () => {
       created_by: ANN,
       members: [{ email: ANN, role: 'lead' }],
     },
-    { type: 'project', organization: 'acme', id: PROJECT.replace(/a$/, 'b'), created_by: ANN },
+    { type: 'project', organization, id: PROJECT.replace(/a$/, 'b'), created_by: ANN },
     {
       ...call,
       id: 'full',
@@ -65,7 +75,7 @@ beforeAll(async () => {
     { ...call, id: 'empty' },
     {
       type: 'entity',
-      organization: 'acme',
+      organization,
       project_id: PROJECT,
       id: ENTITY,
       name: 'Initech',
@@ -77,13 +87,9 @@ beforeAll(async () => {
       overview: 'More of it',
       domain: 'initech.example',
     },
-    { type: 'entity', organization: 'acme', project_id: PROJECT, id: ENTITY.replace(/a$/, 'b') },
-  ]);
-  authorization = await bearer(world, 'acme', ANN);
-  tools = toolClient(world.stack.addresses.tools, authorization.slice('Bearer '.length));
-  definitions = (await resultOf(LEGACY, 'tools/list')).tools as Definition[];
-});
-afterAll(() => world?.close());
+    { type: 'entity', organization, project_id: PROJECT, id: ENTITY.replace(/a$/, 'b') },
+  ];
+}
 
 async function resultOf(version: string, method: string, params?: object): Promise<Record<string, unknown>> {
   return (await ask(world.stack.addresses.tools, spoken(version, message(method, params), authorization))).json.result;

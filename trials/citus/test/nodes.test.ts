@@ -2,27 +2,30 @@ import { Database } from '@crs/kit/data/database';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
-import { openSession } from '@crs/testing/sql';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { openSession, type Session } from '@crs/testing/sql';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 const CONNECTIONS = 4;
 /** Three quarters. */
 const PART = 3;
 
-let world: OwnWorld;
+let created: TestDatabase;
+let superuser: Session;
 let database: Database;
 
 beforeAll(async () => {
-  world = await startWorld();
-  const url = serviceUrl(world.databaseUrl, 'calls', derivePassword(SECRET, 'calls'));
+  created = await createDatabase(inject('postgresUrl'), inject('template'));
+  superuser = await openSession(created.url);
+  const url = serviceUrl(created.url, 'calls', derivePassword(SECRET, 'calls'));
   const log = createLogger('test', { level: 'silent' });
   database = new Database({ name: 'test', url, maxConnections: CONNECTIONS, log, pipeline: true });
 });
 afterAll(async () => {
   await database?.close();
-  await world?.close();
+  await superuser?.close();
+  await created?.drop();
 });
 
 const read = (organization: string, text: string) =>
@@ -31,31 +34,31 @@ const read = (organization: string, text: string) =>
 /** The organizations of two nodes of Citus, the larger crowd first; on plain PostgreSQL, all in one. */
 async function crowds(): Promise<[string[], string[]?]> {
   const ids = Array.from({ length: 40 }, (_, i) => `org-${i}`);
-  const { rows: extension } = await world.query(`select 1 from pg_extension where extname = 'citus'`);
+  const extension = await superuser.query(`select 1 from pg_extension where extname = 'citus'`);
   if (extension.length === 0) return [ids];
-  const { rows } = await world.query(
+  const rows = await superuser.query<{ ids: string[] }>(
     `select array_agg(id) as ids from unnest($1::text[]) id
       join pg_dist_placement on shardid = get_shard_id_for_distribution_column('calls.calls', id)
       group by groupid order by count(*) desc`,
     [ids],
   );
-  return [rows[0].ids, rows[1].ids];
+  return [rows[0]!.ids, rows[1]!.ids];
 }
 
 it('statements for one node leave a quarter of the connections to the others; without nodes, they may have all', async () => {
   const [here, elsewhere] = await crowds();
   // The first statement of all tells the pool whether there are nodes.
-  await read(here[0], 'select 1');
-  const locks = await openSession(world.databaseUrl);
+  await read(here[0]!, 'select 1');
+  const locks = await openSession(created.url);
   await locks.query('select pg_advisory_lock(1)');
   const blocked = () =>
     locks.query(`select 1 from pg_locks where locktype = 'advisory' and not granted and database =
       (select oid from pg_database where datname = current_database())`);
   const silent = here.slice(0, 6).map((id) => read(id, 'select pg_advisory_xact_lock_shared(1)'));
   const held = elsewhere ? PART : CONNECTIONS;
-  await vi.waitFor(async () => expect(await blocked()).toHaveLength(held), { timeout: 10_000 });
+  await expect.poll(blocked).toHaveLength(held);
   // It would wait for the lock, too, if the others had all connections.
-  if (elsewhere) await read(elsewhere[0], 'select 1');
+  if (elsewhere) await read(elsewhere[0]!, 'select 1');
   expect(await blocked()).toHaveLength(held);
   await locks.close();
   await Promise.all(silent);

@@ -1,13 +1,12 @@
 import { fitsCitus } from '@crs/testing/fits-citus';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, type World } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 /** The conditions that Citus sets to a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
-let world: OwnWorld;
+let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
-afterAll(() => world?.close());
 
 const SERVICES = `('auth', 'projects', 'calls', 'entities')`;
 const TENANT_TABLES = `select c.oid from pg_class c where relforcerowsecurity and relnamespace::regnamespace::text in ${SERVICES}`;
@@ -63,7 +62,7 @@ describe('a statement that Citus refuses is refused in each test, too', () => {
     'with g as (update auth.grants set revoked_at = coalesce(revoked_at, now()) where organization = $1 returning *) select * from g',
     'update auth.users set disabled_at = case when $2 then now() end where organization = $1',
     'update projects.creations set lease_id = gen_random_uuid() where organization = $1',
-    `update projects.creations set answer = answer || jsonb_build_object('lead', answer -> 'lead') where organization = $1`,
+    `update projects.creations set response = response || jsonb_build_object('lead', response -> 'lead') where organization = $1`,
     'update auth.grants set revoked_at = now() where organization = $1 returning expires_at > now() as live',
     `select set_config('app.organization_id', $1, true)`,
   ])('%s', (text) => {

@@ -116,7 +116,7 @@ describe('a statement without an organization', () => {
 
   it('can not insert a row of another organization', async () => {
     for (const { name, columns } of tables) {
-      const [row] = await rowsOf(name, 'globex');
+      const row = (await rowsOf(name, 'globex'))[0]!;
       const values = columns.map((column) => (column.isJson ? JSON.stringify(row[column.name]) : row[column.name]));
       const insert = `insert into ${name} (${columns.map((column) => column.name).join(', ')})
         values (${values.map((_, i) => `$${i + 1}`).join(', ')})`;

@@ -1,4 +1,4 @@
-"""Client of the Call Research Service's REST API. Begin with `Client`; `call_research.types` has the shapes of answers."""
+"""Client of the Call Research Service's REST API. Start with `Client`; `call_research.types` has the types of bodies."""
 
 from ._sync import SyncResult
 from .client import Client, Include

@@ -1,4 +1,4 @@
-"""Reads a page of changes and keeps the JSON text of each call exactly as it was sent."""
+"""Parses a page of changes, and keeps the JSON text of each call exactly as it was sent."""
 
 import json
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class _Reader:
-    """Walks over a JSON text. Whoever is given a member or an item reads its value before the next one."""
+    """Reads JSON text step by step. A consumer of `items` or `members` must read each value before it continues."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def next(self) -> str:
-        """The character at which the next token begins; `at` is moved there."""
+        """Moves `at` to the next token, and returns its first character."""
         while self.text[self.at : self.at + 1] in (" ", "\n", "\r", "\t"):
             self.at += 1
         return self.text[self.at : self.at + 1]
@@ -46,9 +46,9 @@ class _Reader:
 
 
 def read_page(text: str) -> tuple[dict[str, Any], list[str | None]]:
-    """The page, and beside each of its changes the text of `call`, or None where it has none.
+    """Returns the page, and for each of its changes the JSON text of `call`, or None.
 
-    Raises ValueError where the text is no JSON, and KeyError or TypeError where it is no page of changes.
+    Raises ValueError if the text is not JSON, and KeyError or TypeError if it is not a page of changes.
     """
     page: dict[str, Any] = {}
     documents: list[str | None] = []

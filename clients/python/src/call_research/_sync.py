@@ -9,36 +9,36 @@ from .errors import BadRequestError, ProtocolError
 from .stores import ChangedCall, Page, Position, Store
 
 TYPES = ("call.changed", "call.deleted", "access.changed")
-MAX_WALKS = 10
-"""In one sync. Settings change at the speed of people; more walks than this are a fault that would never end."""
+MAX_FULL_RESYNCS = 10
+"""Per sync. People change settings rarely, so more full resyncs than this would never end."""
 
 ReadPage = tuple[dict[str, Any], list[str | None]]
-"""A page of changes, and beside each change the text of its `call`."""
+"""A page of changes, and for each change the JSON text of its `call`."""
 
 
 @dataclass
 class SyncResult:
-    """Counts of one sync: calls that were replaced, calls that were deleted, and walks that were begun."""
+    """Counts of one sync: stored calls, deleted calls, and full resyncs that were started."""
 
     changed: int = 0
     deleted: int = 0
-    walks: int = 0
+    full_resyncs: int = 0
 
 
 def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
-    """`fetch` asks for the page after a cursor, with details; None asks for the first one.
+    """Applies pages of changes until there are no more. Raises ProtocolError if going on could corrupt the copy.
 
-    Applies page after page until there is no more. Raises ProtocolError where going on could spoil the copy.
+    `fetch` requests the page after a cursor, with details; None stands for the first page.
     """
     result = SyncResult()
 
     def begin(at: Position) -> Position:
-        if result.walks == MAX_WALKS:
-            raise ProtocolError(f"All calls followed again {MAX_WALKS} times in one sync. Try again later.")
-        result.walks += 1
-        walk = secrets.token_hex(8)
-        store.begin(at, walk)
-        return Position(None, walk)
+        if result.full_resyncs == MAX_FULL_RESYNCS:
+            raise ProtocolError(f"All calls followed again {MAX_FULL_RESYNCS} times in one sync. Try again later.")
+        result.full_resyncs += 1
+        resync = secrets.token_hex(8)
+        store.begin(at, resync)
+        return Position(None, resync)
 
     at = store.load()
     if at == Position(None, None):
@@ -49,7 +49,7 @@ def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
         except BadRequestError as error:
             if at.cursor is None or error.status != 400:
                 raise
-            # The copy keeps its cursor until an answer without it shows that the cursor was to blame.
+            # The copy keeps its cursor until a request without it succeeds, which shows that the cursor was at fault.
             answer, documents = fetch(None)
             at = begin(at)
         next_cursor: str = answer["next_cursor"]
@@ -57,17 +57,17 @@ def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
         if follow_again:
             at = begin(at)
         store.apply(at, page, next_cursor)
-        at = Position(next_cursor, at.walk)
+        at = Position(next_cursor, at.resync)
         result.changed += len(page.changed)
         result.deleted += len(page.deleted)
         if not answer["has_more"]:
-            if at.walk is not None:
+            if at.resync is not None:
                 store.end(at)
             return result
 
 
 def check(page: Mapping[str, Any], cursor: str | None) -> None:
-    """Raises ProtocolError where following the page of a cursor would never end, or would make a wrong copy."""
+    """Raises ProtocolError if applying the page of a cursor would never end, or would corrupt the copy."""
     for change in page["data"]:
         if change["type"] not in TYPES:
             raise ProtocolError(f"{change['type']!r} is a type of change that this version doesn't know. Install a newer one.")
@@ -78,7 +78,7 @@ def check(page: Mapping[str, Any], cursor: str | None) -> None:
 
 
 def _page_of(changes: list[dict[str, Any]], documents: list[str | None]) -> tuple[Page, bool]:
-    """The page, and whether it has an `access.changed`. The changes before that are dropped: all calls follow again."""
+    """Returns the page, and whether it has an `access.changed`. Drops the changes before that: all calls follow again."""
     changed: dict[str, ChangedCall] = {}
     deleted: dict[str, None] = {}
     follow_again = False

@@ -1,4 +1,4 @@
-"""Sends a request until it is answered: retries, waits, and the hold that a 429 puts on all calls of a client."""
+"""Sends requests: retries, waits between them, and the wait that a 429 imposes on all calls of a client."""
 
 import json
 import math
@@ -15,7 +15,7 @@ import httpx2
 from . import errors
 
 MAX_WAIT = 120.0
-"""Seconds. A longer wait isn't begun: a script would seem to hang."""
+"""Seconds. During a longer wait, a script would seem to hang."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Answer:
     headers: httpx2.Headers
     body: bytes
     request_ids: list[str]
-    """Of all tries, oldest first."""
+    """Of all attempts, oldest first."""
 
     def json(self) -> Any:
-        """Raises ProtocolError where the body is not JSON."""
+        """Raises ProtocolError if the body is not JSON."""
         try:
             return json.loads(self.body)
         except ValueError as cause:
             raise self.broken("is not JSON") from cause
 
     def broken(self, problem: str) -> errors.ProtocolError:
-        """The error of an answer that was sent as a success and can't be used."""
+        """Returns the error for a successful answer with an unusable body."""
         return errors.ProtocolError(
             f"The answer {problem}. Check that base_url is the address of the API.",
             status=self.status,
@@ -49,8 +49,8 @@ class Answer:
         )
 
 
-class _Hold:
-    """The time before which no call of a client sends a request. Threads share it."""
+class _Pause:
+    """The time until which all calls of a client wait after a 429. Shared by threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,12 +66,12 @@ class _Hold:
 
 
 class Transport:
-    """One client's connections and its hold. Threads may share it."""
+    """The connections of one client, and its wait after a 429. Threads may share it."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
         self.base_url = base_url.rstrip("/")
         self._http = httpx2.Client(headers=headers)
-        self._hold = _Hold()
+        self._pause = _Pause()
 
     def close(self) -> None:
         self._http.close()
@@ -86,13 +86,13 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         body: object = None,
     ) -> Answer:
-        """The answer, of status 200 to 299, or 304. Raises CallResearchError once it is no use to try again."""
+        """Returns an answer with a status of 200 to 299 or 304. Raises CallResearchError if retries can't help."""
         request = self._http.build_request(method, self.base_url + path, params=params, headers=headers, json=body)
         deadline = time.monotonic() + options.budget
         ids: list[str] = []
         for further in range(options.max_retries, -1, -1):
-            self._wait_out_hold(deadline, ids)
-            asked: float | None = None
+            self._wait_out_pause(deadline, ids)
+            retry_after: float | None = None
             cause: Exception | None = None
             try:
                 answer = self._try(request, min(options.timeout, max(0.1, deadline - time.monotonic())), ids)
@@ -104,26 +104,26 @@ class Transport:
             else:
                 if 200 <= answer.status < 300 or answer.status == 304:
                     return answer
-                asked = _asked_wait(answer)
-                error = _error_of(answer, asked)
-                # 409: the service still works on this Idempotency-Key. Only after an earlier try it can be this very call.
-                is_own_twin = answer.status == 409 and further < options.max_retries
-                if answer.status not in (408, 429) and answer.status < 500 and not is_own_twin:
+                retry_after = _retry_after_of(answer)
+                error = _error_of(answer, retry_after)
+                # 409: a request with this Idempotency-Key is in progress. After an earlier attempt, it may be our own.
+                is_own_attempt = answer.status == 409 and further < options.max_retries
+                if answer.status not in (408, 429) and answer.status < 500 and not is_own_attempt:
                     raise error
-            if asked is None:
+            if retry_after is None:
                 wait = min(8.0, 0.5 * 2.0 ** (options.max_retries - further)) * random.uniform(0.5, 1)
             else:
-                wait = asked + random.uniform(0, 0.25)
-            too_long = asked is not None and asked > MAX_WAIT
+                wait = retry_after + random.uniform(0, 0.25)
+            too_long = retry_after is not None and retry_after > MAX_WAIT
             if error.status == 429 and not too_long:
-                self._hold.extend(asked or wait)
+                self._pause.extend(retry_after or wait)
             if further == 0 or too_long or time.monotonic() + wait > deadline:
                 raise error from cause
             time.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    def _wait_out_hold(self, deadline: float, ids: list[str]) -> None:
-        while (remaining := self._hold.remaining()) > 0:
+    def _wait_out_pause(self, deadline: float, ids: list[str]) -> None:
+        while (remaining := self._pause.remaining()) > 0:
             if time.monotonic() + remaining > deadline:
                 raise errors.RateLimitedError(
                     "Another call of this client was told to wait for longer than this call may take.",
@@ -135,7 +135,7 @@ class Transport:
             time.sleep(remaining + random.uniform(0, 0.25))
 
     def _try(self, request: httpx2.Request, timeout: float, ids: list[str]) -> Answer:
-        """Reads the body piece by piece: httpx2 bounds the time between two pieces, and this bounds the whole."""
+        """Reads the body in pieces to bound the time of the whole attempt: httpx2 bounds only the time between two pieces."""
         deadline = time.monotonic() + timeout
         request.extensions = {**request.extensions, "timeout": httpx2.Timeout(timeout).as_dict()}
         response = self._http.send(request, stream=True)
@@ -151,13 +151,13 @@ class Transport:
         return Answer(response.status_code, response.headers, b"".join(pieces), ids)
 
 
-def _asked_wait(answer: Answer) -> float | None:
-    """Seconds to wait by the headers: `Retry-After` as seconds or a date, or for 429 `X-RateLimit-Reset`."""
+def _retry_after_of(answer: Answer) -> float | None:
+    """Returns the seconds to wait: from `Retry-After`, as seconds or a date, or for a 429 from `X-RateLimit-Reset`."""
     after = answer.headers.get("Retry-After", "")
     if after.isdecimal():
         return min(float(after), 1e9)
     reset = answer.headers.get("X-RateLimit-Reset", "")
-    # Measured by the server's clock where its answer tells it: the clock of this machine may be wrong.
+    # Prefers the server's clock, because this machine's may be wrong.
     now = _seconds(answer.headers.get("Date", "")) or time.time()
     if (until := _seconds(after)) is None and answer.status == 429 and reset.isdecimal():
         until = float(reset)
@@ -165,7 +165,7 @@ def _asked_wait(answer: Answer) -> float | None:
 
 
 def _seconds(date: str) -> float | None:
-    """An HTTP date as seconds since 1970, None where it is none."""
+    """Parses an HTTP date to seconds since 1970. Returns None for any other text."""
     try:
         return parsedate_to_datetime(date).timestamp()
     except ValueError:

@@ -18,12 +18,12 @@ from ._transport import Answer, Options, Transport
 from .stores import Store
 from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project
 
-MEMORY_BYTES = 32 * 1024 * 1024
-"""Bodies that a client remembers for their ETag, all together."""
+CACHE_BYTES = 32 * 1024 * 1024
+"""The maximum size of the bodies in the cache of one client."""
 
 
 class Include(TypedDict):
-    """Which transcripts a call has. True by default, and never more than the organization is enabled for."""
+    """The transcripts to include. All are included by default, if the organization is enabled for them."""
 
     include_verbatim: NotRequired[bool]
     include_redacted: NotRequired[bool]
@@ -52,8 +52,8 @@ class ChangesQuery(Include):
     expand: NotRequired[Literal["detail"]]
 
 
-class _Memory:
-    """The ETag and the body of answers by address; the least recently used go first."""
+class _Cache:
+    """Caches answers with their ETags by URL. Drops the least recently used ones first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class _Memory:
                 self._bytes -= len(old[1].body)
             self._answers[address] = (etag, answer)
             self._bytes += len(answer.body)
-            while self._bytes > MEMORY_BYTES:
+            while self._bytes > CACHE_BYTES:
                 _, (_, oldest) = self._answers.popitem(last=False)
                 self._bytes -= len(oldest.body)
 
@@ -80,12 +80,12 @@ class _Memory:
 class Client:
     """A client of the Call Research Service for one organization. Threads may share it.
 
-    It retries what may be retried, waits as long as the API asks (120 s at most), and holds all its calls while one of them
-    is told to wait. All methods raise CallResearchError; see `call_research.errors`.
+    It retries transient errors, and waits as long as the API says, at most 120 s. After a 429, all calls of the client wait.
+    All methods raise CallResearchError; see `call_research.errors`.
     """
 
     def __init__(self, base_url: str, api_key: str, *, timeout: float = 30, max_retries: int = 5, budget: float = 300):
-        """`base_url` ends in `/v1`. `timeout` is for one try, `budget` for all tries and waits of one call, in seconds."""
+        """`base_url` ends in `/v1`. `timeout` is for one attempt, `budget` for all attempts and waits of a call, both in seconds."""
         if not re.match(r"https?://[^/]", base_url):
             raise ValueError("base_url: must begin with https:// or http://, such as https://api.example.com/v1")
         if not re.fullmatch(r"[!-~]+", api_key):
@@ -97,14 +97,14 @@ class Client:
         }
         self._transport = Transport(base_url, headers)
         self._options = Options(timeout, max_retries, budget)
-        self._memory = _Memory()
+        self._cache = _Cache()
 
     def with_options(
         self, *, timeout: float | None = None, max_retries: int | None = None, budget: float | None = None
     ) -> Self:
-        """This client with other options, for one call or several: `client.with_options(timeout=5).get_call(...)`.
+        """Returns this client with other options, as in `client.with_options(timeout=5).get_call(...)`.
 
-        Both share connections, the hold of a 429, and what is remembered. To close one closes both.
+        Both clients share connections, the wait after a 429, and the cache. Closing one closes both.
         """
         other = copy.copy(self)
         was = self._options
@@ -131,9 +131,9 @@ class Client:
     def calls(self, **query: Unpack[DetailQuery]) -> Iterator[Call]: ...
 
     def calls(self, **query: Any) -> Iterator[Any]:
-        """The calls created from `start_date` until before `end_date`, newest first, page after page.
+        """Yields the calls created from `start_date` on and before `end_date`, newest first, page by page.
 
-        A call that is created or deleted meanwhile moves the others: one may come twice, or not at all. `sync` has no such gap.
+        If calls are created or deleted meanwhile, a call may be yielded twice or not at all. `sync` has no such gap.
         """
         page = 1
         if "expand" not in query:
@@ -147,14 +147,14 @@ class Client:
             page += 1
 
     def get_call(self, call_id: str, **include: Unpack[Include]) -> Call:
-        """One call in full. The client remembers it with its ETag, so an unchanged call isn't sent again."""
-        call: Call = self._get(f"/calls/{_segment(call_id)}", include, remember=True).json()
+        """Returns a call in full. The client caches it with its ETag, so the API doesn't send an unchanged call again."""
+        call: Call = self._get(f"/calls/{_segment(call_id)}", include, cached=True).json()
         return call
 
     def changes(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> Iterator[Change]:
-        """Without a cursor all calls there are, with one what has changed since then, until there is no more.
+        """Yields the changes after `cursor`, or every call and its later changes without one, until there are no more.
 
-        A cursor belongs to a page: to go on later from where you stopped, take `sync`, or `change_page`.
+        A cursor belongs to a page. To continue later from where you stopped, use `sync` or `change_page`.
         """
         while True:
             page = self.change_page(cursor, **query)
@@ -164,15 +164,15 @@ class Client:
             cursor = page["next_cursor"]
 
     def change_page(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> ChangeList:
-        """One page of changes, for a loop of your own. Store `next_cursor` together with what the page has changed."""
+        """Returns one page of changes, for a loop of your own. Store `next_cursor` in one transaction with the changes."""
         page, _ = self._change_page(cursor, query)
         return cast(ChangeList, page)
 
     def sync(self, store: Store, *, limit: int = 50, **include: Unpack[Include]) -> SyncResult:
-        """Brings a copy up to date and returns: all calls at first, later what has changed. Call it again when you like.
+        """Brings a copy up to date: the first sync stores all calls, later ones apply what has changed.
 
-        A sync that is stopped at any moment goes on from there. One sync may work on a copy at a time. Raises ProtocolError
-        where going on could spoil the copy, such as a type of change that this version doesn't know.
+        After an interruption, the next sync continues. Run one sync of a copy at a time. Raises ProtocolError if going on could
+        corrupt the copy, for example at a type of change that this version doesn't know.
         """
 
         def fetch(cursor: str | None) -> _sync.ReadPage:
@@ -186,19 +186,19 @@ class Client:
             page, documents = read_page(answer.body.decode())
             _sync.check(page, cursor)
         except (ValueError, TypeError, KeyError) as cause:
-            raise answer.broken("is no page of changes") from cause
+            raise answer.broken("is not a page of changes") from cause
         return page, documents
 
     def billing_offices(self) -> list[BillingOffice]:
-        """The billing offices, the default first. Needs the write surface."""
+        """Returns the billing offices, the default first. Needs the write surface."""
         offices: list[BillingOffice] = self._get("/billing-offices").json()["data"]
         return offices
 
     def create_project(self, *, idempotency_key: str | None = None, **project: Unpack[NewProject]) -> Project:
-        """Creates a project once, however often the request has to be sent. Needs the write surface.
+        """Creates a project once, even if the request has to be retried. Needs the write surface.
 
-        Name a key of your own (1 to 255 printable ASCII characters) where a later run of your program may repeat the creation:
-        for 24 hours the same key and project give the same answer.
+        Pass a key of your own (1 to 255 printable ASCII characters) if a later run of your program may repeat the creation: for
+        24 hours, the same key with the same project returns the same answer.
         """
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         if not re.fullmatch(r"[ -~]{1,255}", key):
@@ -208,25 +208,25 @@ class Client:
         return created
 
     def get_project(self, project_id: str) -> Project:
-        """A project of the organization. Needs the write surface."""
+        """Returns a project of the organization. Needs the write surface."""
         project: Project = self._get(f"/projects/{_segment(project_id)}").json()
         return project
 
-    def _get(self, path: str, query: Mapping[str, object] = {}, *, remember: bool = False) -> Answer:
+    def _get(self, path: str, query: Mapping[str, object] = {}, *, cached: bool = False) -> Answer:
         params = {name: _text(value) for name, value in query.items() if value is not None}
         address = f"{path}?{sorted(params.items())}"
-        known = self._memory.get(address) if remember else None
+        known = self._cache.get(address) if cached else None
         headers = {"If-None-Match": known[0]} if known else {}
         answer = self._transport.send(self._options, "GET", path, params=params, headers=headers)
         if known and answer.status == 304:
             return known[1]
-        if remember and "ETag" in answer.headers:
-            self._memory.put(address, answer.headers["ETag"], answer)
+        if cached and "ETag" in answer.headers:
+            self._cache.put(address, answer.headers["ETag"], answer)
         return answer
 
 
 def _text(value: object) -> str:
-    """A value as a parameter of a query."""
+    """Formats a value as a query parameter."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):
@@ -237,7 +237,7 @@ def _text(value: object) -> str:
 
 
 def _segment(identifier: str) -> str:
-    """An id as a part of a path. Dots are written as %2E, because `.` and `..` would name another path."""
+    """Escapes an id as a path segment. Escapes dots as well, because `.` and `..` would name another path."""
     if not identifier:
         raise ValueError("An id must not be empty.")
     return quote(identifier, safe="").replace(".", "%2E")

@@ -1,14 +1,14 @@
-"""What the client raises. Every error is a `CallResearchError`."""
+"""The errors that the client raises. Each is a `CallResearchError`."""
 
 from collections.abc import Sequence
 
 
 class CallResearchError(Exception):
-    """A request that failed for good.
+    """A request that failed, after all retries.
 
-    `code` is the API's code, `status` the HTTP status; both are None where no answer said one. `request_ids` has the id of
-    each try that got an answer, oldest first: quote them when you ask for help. `retry_after` is the time in seconds after
-    which the API asks to try again, or None.
+    `code` is the API's code and `status` the HTTP status; both are None if no answer arrived. `request_ids` has the id of each
+    attempt that got an answer, oldest first: quote them when you ask for help. `retry_after` is the number of seconds after
+    which the API says to try again, or None.
     """
 
     def __init__(
@@ -28,8 +28,8 @@ class CallResearchError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        facts = [self.code, self.status and f"status {self.status}", *(f"request {it}" for it in self.request_ids[-1:])]
-        shown = ", ".join(str(fact) for fact in facts if fact)
+        details = [self.code, self.status and f"status {self.status}", *(f"request {it}" for it in self.request_ids[-1:])]
+        shown = ", ".join(str(detail) for detail in details if detail)
         return f"{self.message} ({shown})" if shown else self.message
 
 
@@ -42,23 +42,23 @@ class UnauthorizedError(CallResearchError):
 
 
 class NotFoundError(CallResearchError):
-    """Code `not_found`: the thing doesn't exist, or the organization or the key may not use it."""
+    """Code `not_found`: the resource doesn't exist, or the organization or the key may not use it."""
 
 
 class RateLimitedError(CallResearchError):
-    """Code `rate_limited`: the tries are used up, or the wait is too long. `retry_after` says when to come back."""
+    """Code `rate_limited`: the retries are used up, or the wait is too long. `retry_after` says when to try again."""
 
 
 class ServerError(CallResearchError):
-    """Code `internal_error`, or any status from 500 on, after the last try."""
+    """Code `internal_error`, or any status from 500 on, after the last attempt."""
 
 
 class ConnectionError(CallResearchError):
-    """The last try got no answer or half of one, or took too long. `__cause__` is the error of httpx2."""
+    """The last attempt got no complete answer in time. `__cause__` is the error of httpx2."""
 
 
 class ProtocolError(CallResearchError):
-    """The API, or a proxy before it, broke a promise that the client relies on. Going on could spoil a copy."""
+    """The API, or a proxy in front of it, violated the API's contract. Going on could corrupt a copy."""
 
 
 BY_CODE: dict[str, type[CallResearchError]] = {

@@ -1,4 +1,4 @@
-"""Where a copy of the calls is kept: the contract of a store, and stores for SQLite and PostgreSQL."""
+"""Stores of a copy of the calls: the protocol that a store implements, and stores in SQLite and PostgreSQL."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Position:
-    """Where a copy stands. `cursor` is None before the first page of a walk. `walk` is None unless a walk is under way."""
+    """How far a copy is. `cursor` is None before the first page of a full resync.
+
+    `resync` is the id of the full resync in progress, else None.
+    """
 
     cursor: str | None
-    walk: str | None
+    resync: str | None
 
 
 @dataclass(frozen=True)
@@ -38,35 +41,35 @@ class Page:
 
 
 class Store(Protocol):
-    """A copy of the calls, and the position up to which it is whole.
+    """A copy of the calls, and its position in the feed of changes.
 
-    A walk is a pass over all calls: the first one, the one after a change of the organization's settings, and the one after
-    a cursor that the API no longer takes. It has a random name, by which calls are marked that were met in it.
+    A full resync is a pass over all calls: at the first sync, after a change of the organization's settings, and after the API
+    has rejected the cursor. It has a random id, and each call that it meets is marked with that id.
 
-    `begin`, `apply` and `end` are one transaction each. They change nothing and raise ProtocolError where the stored position
-    is not `at`, because then another sync is at work.
+    `begin`, `apply` and `end` are one transaction each. If the stored position is not `at`, another sync is running: then they
+    change nothing and raise ProtocolError.
     """
 
     def load(self) -> Position:
         """The stored position; `Position(None, None)` before the first sync."""
 
-    def begin(self, at: Position, walk: str) -> None:
-        """Stores the walk, and None as cursor. Calls and their marks stay."""
+    def begin(self, at: Position, resync: str) -> None:
+        """Starts a full resync: stores its id, and None as cursor. Keeps the calls and their marks."""
 
     def apply(self, at: Position, page: Page, next_cursor: str) -> None:
-        """Replaces the documents of changed calls, marks them with `at.walk`, deletes deleted ones, stores the cursor."""
+        """Replaces the documents of changed calls, marks them with `at.resync`, deletes deleted calls, and stores the cursor."""
 
     def end(self, at: Position) -> None:
-        """Deletes each call that isn't marked with `at.walk`, and stores None as walk."""
+        """Ends the full resync: deletes each call that isn't marked with `at.resync`, and stores None as `resync`."""
 
 
 class _SqlStore:
-    """What both databases have in common. `?` stands for a parameter."""
+    """The SQL that both databases share. `?` stands for a parameter."""
 
     def __init__(self, json: LiteralString) -> None:
-        columns = f"call_id text primary key, document {json} not null, changed_at text not null, walk text"
+        columns = f"call_id text primary key, document {json} not null, changed_at text not null, resync text"
         self._run(f"create table if not exists call_research_calls ({columns})")
-        row = "one integer primary key check (one = 1), cursor text, walk text"
+        row = "one integer primary key check (one = 1), cursor text, resync text"
         self._run(f"create table if not exists call_research_sync ({row})")
         self._run("insert into call_research_sync (one) values (1) on conflict do nothing")
 
@@ -74,39 +77,39 @@ class _SqlStore:
         raise NotImplementedError
 
     def _run(self, statement: LiteralString, *rows: Sequence[str | None]) -> Any:
-        """Runs a statement once for each row, or once where none is given, and returns the driver's cursor."""
+        """Runs a statement once for each row, or once without rows, and returns the driver's cursor."""
         raise NotImplementedError
 
     def load(self) -> Position:
-        return Position(*self._run("select cursor, walk from call_research_sync").fetchone())
+        return Position(*self._run("select cursor, resync from call_research_sync").fetchone())
 
-    def begin(self, at: Position, walk: str) -> None:
+    def begin(self, at: Position, resync: str) -> None:
         with self._transaction():
-            self._move(at, Position(None, walk))
+            self._move(at, Position(None, resync))
 
     def apply(self, at: Position, page: Page, next_cursor: str) -> None:
         with self._transaction():
-            self._move(at, Position(next_cursor, at.walk))
+            self._move(at, Position(next_cursor, at.resync))
             if page.deleted:
                 self._run("delete from call_research_calls where call_id = ?", *((it,) for it in page.deleted))
             if page.changed:
                 self._run(
-                    "insert into call_research_calls (call_id, document, changed_at, walk) values (?, ?, ?, ?)"
+                    "insert into call_research_calls (call_id, document, changed_at, resync) values (?, ?, ?, ?)"
                     " on conflict (call_id) do update set"
-                    " document = excluded.document, changed_at = excluded.changed_at, walk = excluded.walk",
-                    *((it.call_id, it.document, it.changed_at, at.walk) for it in page.changed),
+                    " document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync",
+                    *((it.call_id, it.document, it.changed_at, at.resync) for it in page.changed),
                 )
 
     def end(self, at: Position) -> None:
         with self._transaction():
             self._move(at, Position(at.cursor, None))
-            self._run("delete from call_research_calls where coalesce(walk, '') <> ?", (at.walk,))
+            self._run("delete from call_research_calls where coalesce(resync, '') <> ?", (at.resync,))
 
     def _move(self, at: Position, to: Position) -> None:
-        """Comes first in each transaction, because it locks the row: of two syncs the later one finds another position."""
+        """Runs first in each transaction, because it locks the row: of two concurrent syncs, the second finds another position."""
         moved = self._run(
-            "update call_research_sync set cursor = ?, walk = ? where coalesce(cursor, '') = ? and coalesce(walk, '') = ?",
-            (to.cursor, to.walk, at.cursor or "", at.walk or ""),
+            "update call_research_sync set cursor = ?, resync = ? where coalesce(cursor, '') = ? and coalesce(resync, '') = ?",
+            (to.cursor, to.resync, at.cursor or "", at.resync or ""),
         )
         if moved.rowcount != 1:
             raise ProtocolError("Another sync works on this copy. Run one sync of a copy at a time.")
@@ -122,7 +125,7 @@ class _SqlStore:
 
 
 class SqliteStore(_SqlStore):
-    """A copy in a SQLite file, in tables `call_research_calls` and `call_research_sync`, which are made where absent."""
+    """A copy in a SQLite file, in the tables `call_research_calls` and `call_research_sync`. Creates missing tables."""
 
     def __init__(self, path: str) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
@@ -146,7 +149,7 @@ class SqliteStore(_SqlStore):
 
 
 class PostgresStore(_SqlStore):
-    """A copy in PostgreSQL, in tables `call_research_calls` and `call_research_sync`, which are made where absent.
+    """A copy in PostgreSQL, in the tables `call_research_calls` and `call_research_sync`. Creates missing tables.
 
     `address` is what libpq takes, such as `postgresql://user@host/database`. Needs psycopg: `call-research-client[postgres]`.
     """
@@ -155,7 +158,7 @@ class PostgresStore(_SqlStore):
         import psycopg
 
         self._db: psycopg.Connection[Any] = psycopg.connect(address, autocommit=True)
-        # `jsonb` would write numbers and the order of keys anew.
+        # `jsonb` would reformat numbers and reorder keys.
         super().__init__("json")
 
     def _transaction(self) -> AbstractContextManager[object]:

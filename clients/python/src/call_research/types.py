@@ -6,34 +6,34 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
 class Pagination(TypedDict):
-    """Where in the list this page is."""
+    """The position of this page in the list."""
 
     page: int
-    """The page of this answer; the first is 1."""
+    """The number of this page; the first is 1."""
     per_page: int
     """Calls on a full page."""
     total_items: int
-    """Calls that match, on all pages together. Exact."""
+    """The exact number of matching calls on all pages."""
     total_pages: int
-    """At least 1, also where nothing matches: read until `page` equals it."""
+    """The number of pages; 1 if nothing matches. Read pages until `page` equals it."""
 
 
 class Error1(TypedDict):
-    """Why the request was not served."""
+    """Why the request failed."""
 
     code: Literal['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']
-    """For programs. The five codes are the whole list; the status says more."""
+    """For programs. There are only these five codes; the status is more specific."""
     message: str
-    """For people: the fault, and how to mend it. Its wording may change."""
+    """For people: what is wrong, and how to fix it. Its wording may change."""
     request_id: str
-    """The same as `X-Request-Id`. Log it, and quote it when you ask for help."""
+    """The same as `X-Request-Id`. Log it, and quote it when you contact support."""
 
 
 class Error(TypedDict):
-    """The body of every answer of status 400 and above."""
+    """The body of every response with a status of 400 or above."""
 
     error: Error1
-    """Why the request was not served."""
+    """Why the request failed."""
 
 
 class BillingOffice(TypedDict):
@@ -42,7 +42,7 @@ class BillingOffice(TypedDict):
     name: str
     """Identifies the office; the value for `billing_office_name` when a project is created."""
     is_default: bool
-    """Projects are billed by it where they name no other. True of one office at most."""
+    """Whether this office bills projects that name no other. True for at most one office."""
 
 
 class BillingOfficeList(TypedDict):
@@ -56,9 +56,9 @@ class Person(TypedDict):
     """A user of the organization."""
 
     name: str | None
-    """Null where not recorded."""
+    """Null if not recorded."""
     email: str
-    """As it is recorded."""
+    """As recorded."""
 
 
 class Project(TypedDict):
@@ -67,28 +67,28 @@ class Project(TypedDict):
     project_id: str
     """Identifies the project."""
     name: str | None
-    """Null where an imported project has none."""
+    """Null if an imported project has none."""
     summary: str | None
-    """The scope of the research. Null where there is none."""
+    """The scope of the research. Null if there is none."""
     status: str | None
-    """`active` for a new project. Null where an imported project has none."""
+    """`active` for a new project. Null if an imported project has none."""
     created_at: str
     """When the project was created. RFC 3339, in UTC, to the millisecond."""
     lead: Person | None
-    """Null where an imported project has none."""
+    """Null if an imported project has none."""
     members: list[Person]
-    """All others on the project, further leads of an imported project among them, by e-mail."""
+    """All other people on the project, ordered by e-mail. Includes further leads of an imported project."""
     billing_office_name: str | None
-    """The office that is billed. Null where there is none."""
+    """The office that is billed. Null if there is none."""
 
 
 class TranscriptSegment(TypedDict):
-    """The words of one speaker, up to the next speaker."""
+    """What one speaker says until the next one speaks."""
 
     speaker: str | None
-    """Null where not recorded."""
+    """Null if not recorded."""
     start_seconds: float | None
-    """Seconds from the start of the recording. Null where not recorded."""
+    """Seconds from the start of the recording. Null if not recorded."""
     text: str
     """The words."""
 
@@ -97,13 +97,13 @@ class TranscriptEntry(TypedDict):
     """One transcript of the call."""
 
     kind: Literal['verbatim', 'redacted', 'clean']
-    """`verbatim`: word by word. `redacted`: with identifying details taken out, there once `anonymity_status` is `complete`. `clean`: the question-and-answer blocks as text; it also needs `qa_blocks` enabled."""
+    """`verbatim`: the exact words. `redacted`: identifying details are removed; present once `anonymity_status` is `complete`. `clean`: the question-and-answer blocks as text; present only if `qa_blocks` is enabled too."""
     language: str | None
-    """Language of the text. Null where not recorded."""
+    """Language of the text. Null if not recorded."""
     text: str
-    """The whole text. Of a segmented transcript, a line `speaker: text` for each segment; of `clean`, `Q: ...` and `A: ...` lines with an empty line between blocks."""
+    """The full text. A segmented transcript has a line `speaker: text` for each segment; `clean` has `Q: ...` and `A: ...` lines, with an empty line between blocks."""
     segments: list[TranscriptSegment]
-    """The segments, in order. Empty where the transcript was recorded as plain text, and of `clean`."""
+    """The segments, in order. Empty for `clean`, and if the transcript was recorded as plain text."""
 
 
 class CallListItem(TypedDict):
@@ -112,25 +112,25 @@ class CallListItem(TypedDict):
     call_id: str
     """Identifies the call within the organization. Opaque."""
     duration_minutes: float | None
-    """Minutes. Null where unknown."""
+    """Minutes. Null if unknown."""
     created_at: str
     """When the record was created, which is not when the call took place. RFC 3339, in UTC, to the millisecond."""
     updated_at: str
-    """When anything that the call detail can show last changed. RFC 3339, in UTC, to the millisecond."""
+    """When anything in the call detail last changed. RFC 3339, in UTC, to the millisecond."""
     date: str | None
-    """When the call took place, or is to take place. Null where unknown. RFC 3339, in UTC, to the millisecond."""
+    """When the call took place or is scheduled. Null if unknown. RFC 3339, in UTC, to the millisecond."""
     call_type: Literal['interview', 'meeting']
     """`interview`: a call with an expert. `meeting`: an internal or recorded meeting."""
     call_status: Literal['candidate', 'reached_out', 'scheduled', 'not_scheduled', 'not_interested', 'done', 'rescheduled', 'canceled'] | None
-    """Where scheduling stands; `done` means that the call took place. Null where not recorded."""
+    """The status of scheduling. `done`: the call took place. Null if not recorded."""
     project_id: str | None
-    """The project it belongs to. Null where it belongs to none."""
+    """The project of the call. Null if it has none."""
     segment: NotRequired[str | None]
-    """The project's label for this type of interviewee. Null where it has none. Absent where `segment` is not among the organization's `allowed_fields`."""
+    """The project's label for this type of interviewee. Null if it has none. Absent if `segment` is not among the organization's `allowed_fields`."""
     source: NotRequired[str | None]
-    """An expert network's name, or the label of an import. Null where not recorded. Absent where `source` is not among the organization's `allowed_fields`."""
+    """An expert network's name, or the label of an import. Null if not recorded. Absent if `source` is not among the organization's `allowed_fields`."""
     has_transcript: bool
-    """A verbatim transcript is recorded. Always false where neither `transcripts.verbatim` nor `transcripts.redacted` is among the `allowed_fields`."""
+    """Whether a verbatim transcript is recorded. Always false if neither `transcripts.verbatim` nor `transcripts.redacted` is among the `allowed_fields`."""
 
 
 class CallList(TypedDict):
@@ -142,29 +142,29 @@ class CallList(TypedDict):
 
 
 class Interviewee(TypedDict):
-    """The person interviewed. Always an object; empty where none of its fields is enabled."""
+    """The person interviewed. Always an object; empty if none of its fields are enabled."""
 
     name: NotRequired[str | None]
-    """As recorded, or anonymized where the organization asks for that. Null where not recorded. Absent where `interviewee.name` is not among the organization's `allowed_fields`."""
+    """As recorded, or anonymized if the organization's settings require it. Null if not recorded. Absent if `interviewee.name` is not among the organization's `allowed_fields`."""
     job_title: NotRequired[str | None]
-    """Null where not recorded. Absent where `interviewee.job_title` is not among the organization's `allowed_fields`."""
+    """Null if not recorded. Absent if `interviewee.job_title` is not among the organization's `allowed_fields`."""
     organization: NotRequired[str | None]
-    """The interviewee's employer. Null where not recorded. Absent where `interviewee.organization` is not among the organization's `allowed_fields`."""
+    """The interviewee's employer. Null if not recorded. Absent if `interviewee.organization` is not among the organization's `allowed_fields`."""
     country: NotRequired[str | None]
-    """Null where not recorded. Absent where `interviewee.country` is not among the organization's `allowed_fields`."""
+    """Null if not recorded. Absent if `interviewee.country` is not among the organization's `allowed_fields`."""
     bio: NotRequired[str | None]
-    """A few sentences on the interviewee. Null where not recorded. Absent where `interviewee.bio` is not among the organization's `allowed_fields`."""
+    """A few sentences on the interviewee. Null if not recorded. Absent if `interviewee.bio` is not among the organization's `allowed_fields`."""
 
 
 class Participant(TypedDict):
     """Somebody who took part in the call."""
 
     name: str | None
-    """Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it."""
+    """Null if not recorded. The interviewee has the same name as in `interviewee.name`."""
     role: str | None
-    """Their part in the call, such as `Lead`. Null where not recorded."""
+    """Their role in the call, such as `Lead`. Null if not recorded."""
     email: NotRequired[str | None]
-    """Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee where another name replaces the recorded one."""
+    """Null if not recorded. Absent if `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee if their name is anonymized."""
 
 
 class QaBlock(TypedDict):
@@ -173,59 +173,59 @@ class QaBlock(TypedDict):
     id: str
     """Identifies the block."""
     question: str | None
-    """Null where not recorded."""
+    """Null if not recorded."""
     answer: str | None
-    """The answer, rewritten as a clean statement that stands alone. Null where not recorded."""
+    """The answer, rewritten as a self-contained statement. Null if not recorded."""
     section: str | None
-    """The heading it belongs under. Null where it has none."""
+    """The heading of the block. Null if it has none."""
 
 
 class Call(TypedDict):
-    """A call in full, as far as the organization may see it."""
+    """All the details of a call that the organization may see."""
 
     call_id: str
     """Identifies the call within the organization. Opaque."""
     project_id: str | None
-    """The project it belongs to. Null where it belongs to none."""
+    """The project of the call. Null if it has none."""
     call_type: Literal['interview', 'meeting']
     """`interview`: a call with an expert. `meeting`: an internal or recorded meeting."""
     call_status: Literal['candidate', 'reached_out', 'scheduled', 'not_scheduled', 'not_interested', 'done', 'rescheduled', 'canceled'] | None
-    """Where scheduling stands; `done` means that the call took place. Null where not recorded."""
+    """The status of scheduling. `done`: the call took place. Null if not recorded."""
     anonymity_status: Literal['not_requested', 'started', 'complete', 'errored'] | None
-    """Where redaction of the transcript stands. Null where not recorded."""
+    """The status of redaction of the transcript. Null if not recorded."""
     date: str | None
-    """When the call took place, or is to take place. Null where unknown. RFC 3339, in UTC, to the millisecond."""
+    """When the call took place or is scheduled. Null if unknown. RFC 3339, in UTC, to the millisecond."""
     created_at: str
     """When the record was created, which is not when the call took place. RFC 3339, in UTC, to the millisecond."""
     updated_at: str
-    """When anything that the call detail can show last changed. RFC 3339, in UTC, to the millisecond."""
+    """When anything in the call detail last changed. RFC 3339, in UTC, to the millisecond."""
     duration_minutes: float | None
-    """Minutes. Null where unknown."""
+    """Minutes. Null if unknown."""
     segment: NotRequired[str | None]
-    """The project's label for this type of interviewee. Null where it has none. Absent where `segment` is not among the organization's `allowed_fields`."""
+    """The project's label for this type of interviewee. Null if it has none. Absent if `segment` is not among the organization's `allowed_fields`."""
     source: NotRequired[str | None]
-    """An expert network's name, or the label of an import. Null where not recorded. Absent where `source` is not among the organization's `allowed_fields`."""
+    """An expert network's name, or the label of an import. Null if not recorded. Absent if `source` is not among the organization's `allowed_fields`."""
     rating: NotRequired[float | None]
-    """From 1 to 5, 5 being best. Null where the call is not rated. Absent where `rating` is not among the organization's `allowed_fields`."""
+    """From 1 (worst) to 5 (best). Null if the call is not rated. Absent if `rating` is not among the organization's `allowed_fields`."""
     cost: NotRequired[float | None]
-    """Recorded spend, in the project's currency. Null where not recorded. Absent where `cost` is not among the organization's `allowed_fields`."""
+    """Recorded spend, in the project's currency. Null if not recorded. Absent if `cost` is not among the organization's `allowed_fields`."""
     interviewee: Interviewee
     participants: NotRequired[list[Participant]]
-    """The people who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`."""
+    """The people who took part; empty if none are recorded. Absent if `participants` is not among the organization's `allowed_fields`."""
     summary: NotRequired[str | None]
-    """Summary of the call, in Markdown. Null where there is none yet. Absent where `summary` is not among the organization's `allowed_fields`."""
+    """Summary of the call, in Markdown. Null if there is none yet. Absent if `summary` is not among the organization's `allowed_fields`."""
     key_takeaways: NotRequired[str | None]
-    """Key takeaways, in Markdown. Null where there are none yet. Absent where `key_takeaways` is not among the organization's `allowed_fields`."""
+    """Key takeaways, in Markdown. Null if there are none yet. Absent if `key_takeaways` is not among the organization's `allowed_fields`."""
     key_takeaways_status: NotRequired[Literal['pending', 'approved'] | None]
-    """`pending`: generated, not yet reviewed. `approved`: reviewed. Null where not recorded. Absent where `key_takeaways` is not among the organization's `allowed_fields`."""
+    """`pending`: generated, not yet reviewed. `approved`: reviewed. Null if not recorded. Absent if `key_takeaways` is not among the organization's `allowed_fields`."""
     qa_blocks: NotRequired[list[QaBlock]]
-    """Questions and answers, in the order of the call; empty where there are none. Absent where `qa_blocks` is not among the organization's `allowed_fields`."""
+    """Questions and answers, in the order of the call; empty if there are none. Absent if `qa_blocks` is not among the organization's `allowed_fields`."""
     transcripts: list[TranscriptEntry]
-    """At most one entry of each kind. An entry is there where it is recorded, its kind is enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not leave it out."""
+    """At most one entry of each kind. A kind is present if it is recorded and enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not exclude it."""
 
 
 class CallDetailList(TypedDict):
-    """A page of calls in full, as `expand=detail` asks for it."""
+    """A page of calls in full, returned with `expand=detail`."""
 
     data: list[Call]
     """The calls of this page in full, newest first. Empty past the last page."""
@@ -257,23 +257,23 @@ class OpenApiDocument(TypedDict):
 
 
 class CallChanged(TypedDict):
-    """A call was created or changed. Replace what you have of it."""
+    """A call was created or changed. Replace your copy of it."""
 
     type: Literal['call.changed']
-    """Which kind of change this is."""
+    """The kind of change."""
     call_id: str
     """The `call_id` of the call."""
     changed_at: str
     """The `updated_at` of the call. RFC 3339, in UTC, to the millisecond."""
     call: NotRequired[Call]
-    """The call in full. There with `expand=detail` only."""
+    """The call in full. Present only with `expand=detail`."""
 
 
 class CallDeleted(TypedDict):
-    """A call was deleted. Delete what you have of it, if you have anything."""
+    """A call was deleted. Delete your copy of it, if you have one."""
 
     type: Literal['call.deleted']
-    """Which kind of change this is."""
+    """The kind of change."""
     call_id: str
     """The `call_id` of the call."""
     changed_at: str
@@ -281,18 +281,18 @@ class CallDeleted(TypedDict):
 
 
 class AccessChanged(TypedDict):
-    """The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings."""
+    """The organization's allowed fields or its anonymization of names changed. All calls follow again, rendered with the new settings."""
 
     type: Literal['access.changed']
-    """Which kind of change this is."""
+    """The kind of change."""
     call_id: None
-    """The change concerns every call."""
+    """Always null: the change affects every call."""
     changed_at: str
     """When the settings changed. RFC 3339, in UTC, to the millisecond."""
 
 
 Change: TypeAlias = CallChanged | CallDeleted | AccessChanged
-"""A change. `type` tells which."""
+"""A change. `type` is its kind."""
 
 
 class ChangeList(TypedDict):
@@ -301,24 +301,24 @@ class ChangeList(TypedDict):
     data: list[Change]
     """The changes of this page, in the order in which they were committed."""
     next_cursor: str
-    """Send it as `cursor` to go on. Opaque. Keep it with the changes of this page."""
+    """Send it as `cursor` to continue. Opaque. Store it together with the changes of this page."""
     has_more: bool
-    """Whether more changes are there now. False: come again later with `next_cursor`."""
+    """Whether more changes are available now. False: poll again later with `next_cursor`."""
 
 
 MemberEmail: TypeAlias = str
 
 
 class NewProject(TypedDict):
-    """A project to be created."""
+    """The project to create."""
 
     name: str
-    """Name of the project. White space at its ends is cut off, and does not count."""
+    """Name of the project. Leading and trailing white space is removed and does not count."""
     lead_email: str
-    """The e-mail address of the lead, in any case: a user of the organization."""
+    """The e-mail address of the lead, case-insensitive. Must be a user of the organization."""
     member_emails: NotRequired[list[MemberEmail] | None]
-    """The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over."""
+    """The e-mail addresses of the other members, who must be users of the organization. The lead and repeated addresses are ignored."""
     billing_office_name: NotRequired[str | None]
-    """The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none."""
+    """The office that is billed: exactly one of the names that `GET /billing-offices` returns. Default: the default office, if there is one."""
     summary: NotRequired[str | None]
     """The scope of the research."""

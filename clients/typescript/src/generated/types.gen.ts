@@ -5,11 +5,11 @@ export type ClientOptions = {
 };
 
 /**
- * Where in the list this page is.
+ * The position of this page in the list.
  */
 export type Pagination = {
     /**
-     * The page of this answer; the first is 1.
+     * The number of this page; the first is 1.
      */
     page: number;
     /**
@@ -17,33 +17,33 @@ export type Pagination = {
      */
     per_page: number;
     /**
-     * Calls that match, on all pages together. Exact.
+     * The exact number of matching calls on all pages.
      */
     total_items: number;
     /**
-     * At least 1, also where nothing matches: read until `page` equals it.
+     * The number of pages; 1 if nothing matches. Read pages until `page` equals it.
      */
     total_pages: number;
 };
 
 /**
- * The body of every answer of status 400 and above.
+ * The body of every response with a status of 400 or above.
  */
 export type Error = {
     /**
-     * Why the request was not served.
+     * Why the request failed.
      */
     error: {
         /**
-         * For programs. The five codes are the whole list; the status says more.
+         * For programs. There are only these five codes; the status is more specific.
          */
         code: 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
         /**
-         * For people: the fault, and how to mend it. Its wording may change.
+         * For people: what is wrong, and how to fix it. Its wording may change.
          */
         message: string;
         /**
-         * The same as `X-Request-Id`. Log it, and quote it when you ask for help.
+         * The same as `X-Request-Id`. Log it, and quote it when you contact support.
          */
         request_id: string;
     };
@@ -58,7 +58,7 @@ export type BillingOffice = {
      */
     name: string;
     /**
-     * Projects are billed by it where they name no other. True of one office at most.
+     * Whether this office bills projects that name no other. True for at most one office.
      */
     is_default: boolean;
 };
@@ -78,11 +78,11 @@ export type BillingOfficeList = {
  */
 export type Person = {
     /**
-     * Null where not recorded.
+     * Null if not recorded.
      */
     name: string | null;
     /**
-     * As it is recorded.
+     * As recorded.
      */
     email: string;
 };
@@ -96,15 +96,15 @@ export type Project = {
      */
     project_id: string;
     /**
-     * Null where an imported project has none.
+     * Null if an imported project has none.
      */
     name: string | null;
     /**
-     * The scope of the research. Null where there is none.
+     * The scope of the research. Null if there is none.
      */
     summary: string | null;
     /**
-     * `active` for a new project. Null where an imported project has none.
+     * `active` for a new project. Null if an imported project has none.
      */
     status: string | null;
     /**
@@ -112,29 +112,29 @@ export type Project = {
      */
     created_at: string;
     /**
-     * Null where an imported project has none.
+     * Null if an imported project has none.
      */
     lead: Person | null;
     /**
-     * All others on the project, further leads of an imported project among them, by e-mail.
+     * All other people on the project, ordered by e-mail. Includes further leads of an imported project.
      */
     members: Array<Person>;
     /**
-     * The office that is billed. Null where there is none.
+     * The office that is billed. Null if there is none.
      */
     billing_office_name: string | null;
 };
 
 /**
- * The words of one speaker, up to the next speaker.
+ * What one speaker says until the next one speaks.
  */
 export type TranscriptSegment = {
     /**
-     * Null where not recorded.
+     * Null if not recorded.
      */
     speaker: string | null;
     /**
-     * Seconds from the start of the recording. Null where not recorded.
+     * Seconds from the start of the recording. Null if not recorded.
      */
     start_seconds: number | null;
     /**
@@ -148,19 +148,19 @@ export type TranscriptSegment = {
  */
 export type TranscriptEntry = {
     /**
-     * `verbatim`: word by word. `redacted`: with identifying details taken out, there once `anonymity_status` is `complete`. `clean`: the question-and-answer blocks as text; it also needs `qa_blocks` enabled.
+     * `verbatim`: the exact words. `redacted`: identifying details are removed; present once `anonymity_status` is `complete`. `clean`: the question-and-answer blocks as text; present only if `qa_blocks` is enabled too.
      */
     kind: 'verbatim' | 'redacted' | 'clean';
     /**
-     * Language of the text. Null where not recorded.
+     * Language of the text. Null if not recorded.
      */
     language: string | null;
     /**
-     * The whole text. Of a segmented transcript, a line `speaker: text` for each segment; of `clean`, `Q: ...` and `A: ...` lines with an empty line between blocks.
+     * The full text. A segmented transcript has a line `speaker: text` for each segment; `clean` has `Q: ...` and `A: ...` lines, with an empty line between blocks.
      */
     text: string;
     /**
-     * The segments, in order. Empty where the transcript was recorded as plain text, and of `clean`.
+     * The segments, in order. Empty for `clean`, and if the transcript was recorded as plain text.
      */
     segments: Array<TranscriptSegment>;
 };
@@ -174,7 +174,7 @@ export type CallListItem = {
      */
     call_id: string;
     /**
-     * Minutes. Null where unknown.
+     * Minutes. Null if unknown.
      */
     duration_minutes: number | null;
     /**
@@ -182,11 +182,11 @@ export type CallListItem = {
      */
     created_at: string;
     /**
-     * When anything that the call detail can show last changed. RFC 3339, in UTC, to the millisecond.
+     * When anything in the call detail last changed. RFC 3339, in UTC, to the millisecond.
      */
     updated_at: string;
     /**
-     * When the call took place, or is to take place. Null where unknown. RFC 3339, in UTC, to the millisecond.
+     * When the call took place or is scheduled. Null if unknown. RFC 3339, in UTC, to the millisecond.
      */
     date: string | null;
     /**
@@ -194,23 +194,23 @@ export type CallListItem = {
      */
     call_type: 'interview' | 'meeting';
     /**
-     * Where scheduling stands; `done` means that the call took place. Null where not recorded.
+     * The status of scheduling. `done`: the call took place. Null if not recorded.
      */
     call_status: 'candidate' | 'reached_out' | 'scheduled' | 'not_scheduled' | 'not_interested' | 'done' | 'rescheduled' | 'canceled' | null;
     /**
-     * The project it belongs to. Null where it belongs to none.
+     * The project of the call. Null if it has none.
      */
     project_id: string | null;
     /**
-     * The project's label for this type of interviewee. Null where it has none. Absent where `segment` is not among the organization's `allowed_fields`.
+     * The project's label for this type of interviewee. Null if it has none. Absent if `segment` is not among the organization's `allowed_fields`.
      */
     segment?: string | null;
     /**
-     * An expert network's name, or the label of an import. Null where not recorded. Absent where `source` is not among the organization's `allowed_fields`.
+     * An expert network's name, or the label of an import. Null if not recorded. Absent if `source` is not among the organization's `allowed_fields`.
      */
     source?: string | null;
     /**
-     * A verbatim transcript is recorded. Always false where neither `transcripts.verbatim` nor `transcripts.redacted` is among the `allowed_fields`.
+     * Whether a verbatim transcript is recorded. Always false if neither `transcripts.verbatim` nor `transcripts.redacted` is among the `allowed_fields`.
      */
     has_transcript: boolean;
 };
@@ -227,27 +227,27 @@ export type CallList = {
 };
 
 /**
- * The person interviewed. Always an object; empty where none of its fields is enabled.
+ * The person interviewed. Always an object; empty if none of its fields are enabled.
  */
 export type Interviewee = {
     /**
-     * As recorded, or anonymized where the organization asks for that. Null where not recorded. Absent where `interviewee.name` is not among the organization's `allowed_fields`.
+     * As recorded, or anonymized if the organization's settings require it. Null if not recorded. Absent if `interviewee.name` is not among the organization's `allowed_fields`.
      */
     name?: string | null;
     /**
-     * Null where not recorded. Absent where `interviewee.job_title` is not among the organization's `allowed_fields`.
+     * Null if not recorded. Absent if `interviewee.job_title` is not among the organization's `allowed_fields`.
      */
     job_title?: string | null;
     /**
-     * The interviewee's employer. Null where not recorded. Absent where `interviewee.organization` is not among the organization's `allowed_fields`.
+     * The interviewee's employer. Null if not recorded. Absent if `interviewee.organization` is not among the organization's `allowed_fields`.
      */
     organization?: string | null;
     /**
-     * Null where not recorded. Absent where `interviewee.country` is not among the organization's `allowed_fields`.
+     * Null if not recorded. Absent if `interviewee.country` is not among the organization's `allowed_fields`.
      */
     country?: string | null;
     /**
-     * A few sentences on the interviewee. Null where not recorded. Absent where `interviewee.bio` is not among the organization's `allowed_fields`.
+     * A few sentences on the interviewee. Null if not recorded. Absent if `interviewee.bio` is not among the organization's `allowed_fields`.
      */
     bio?: string | null;
 };
@@ -257,15 +257,15 @@ export type Interviewee = {
  */
 export type Participant = {
     /**
-     * Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it.
+     * Null if not recorded. The interviewee has the same name as in `interviewee.name`.
      */
     name: string | null;
     /**
-     * Their part in the call, such as `Lead`. Null where not recorded.
+     * Their role in the call, such as `Lead`. Null if not recorded.
      */
     role: string | null;
     /**
-     * Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee where another name replaces the recorded one.
+     * Null if not recorded. Absent if `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee if their name is anonymized.
      */
     email?: string | null;
 };
@@ -279,21 +279,21 @@ export type QaBlock = {
      */
     id: string;
     /**
-     * Null where not recorded.
+     * Null if not recorded.
      */
     question: string | null;
     /**
-     * The answer, rewritten as a clean statement that stands alone. Null where not recorded.
+     * The answer, rewritten as a self-contained statement. Null if not recorded.
      */
     answer: string | null;
     /**
-     * The heading it belongs under. Null where it has none.
+     * The heading of the block. Null if it has none.
      */
     section: string | null;
 };
 
 /**
- * A call in full, as far as the organization may see it.
+ * All the details of a call that the organization may see.
  */
 export type Call = {
     /**
@@ -301,7 +301,7 @@ export type Call = {
      */
     call_id: string;
     /**
-     * The project it belongs to. Null where it belongs to none.
+     * The project of the call. Null if it has none.
      */
     project_id: string | null;
     /**
@@ -309,15 +309,15 @@ export type Call = {
      */
     call_type: 'interview' | 'meeting';
     /**
-     * Where scheduling stands; `done` means that the call took place. Null where not recorded.
+     * The status of scheduling. `done`: the call took place. Null if not recorded.
      */
     call_status: 'candidate' | 'reached_out' | 'scheduled' | 'not_scheduled' | 'not_interested' | 'done' | 'rescheduled' | 'canceled' | null;
     /**
-     * Where redaction of the transcript stands. Null where not recorded.
+     * The status of redaction of the transcript. Null if not recorded.
      */
     anonymity_status: 'not_requested' | 'started' | 'complete' | 'errored' | null;
     /**
-     * When the call took place, or is to take place. Null where unknown. RFC 3339, in UTC, to the millisecond.
+     * When the call took place or is scheduled. Null if unknown. RFC 3339, in UTC, to the millisecond.
      */
     date: string | null;
     /**
@@ -325,58 +325,58 @@ export type Call = {
      */
     created_at: string;
     /**
-     * When anything that the call detail can show last changed. RFC 3339, in UTC, to the millisecond.
+     * When anything in the call detail last changed. RFC 3339, in UTC, to the millisecond.
      */
     updated_at: string;
     /**
-     * Minutes. Null where unknown.
+     * Minutes. Null if unknown.
      */
     duration_minutes: number | null;
     /**
-     * The project's label for this type of interviewee. Null where it has none. Absent where `segment` is not among the organization's `allowed_fields`.
+     * The project's label for this type of interviewee. Null if it has none. Absent if `segment` is not among the organization's `allowed_fields`.
      */
     segment?: string | null;
     /**
-     * An expert network's name, or the label of an import. Null where not recorded. Absent where `source` is not among the organization's `allowed_fields`.
+     * An expert network's name, or the label of an import. Null if not recorded. Absent if `source` is not among the organization's `allowed_fields`.
      */
     source?: string | null;
     /**
-     * From 1 to 5, 5 being best. Null where the call is not rated. Absent where `rating` is not among the organization's `allowed_fields`.
+     * From 1 (worst) to 5 (best). Null if the call is not rated. Absent if `rating` is not among the organization's `allowed_fields`.
      */
     rating?: number | null;
     /**
-     * Recorded spend, in the project's currency. Null where not recorded. Absent where `cost` is not among the organization's `allowed_fields`.
+     * Recorded spend, in the project's currency. Null if not recorded. Absent if `cost` is not among the organization's `allowed_fields`.
      */
     cost?: number | null;
     interviewee: Interviewee;
     /**
-     * The people who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`.
+     * The people who took part; empty if none are recorded. Absent if `participants` is not among the organization's `allowed_fields`.
      */
     participants?: Array<Participant>;
     /**
-     * Summary of the call, in Markdown. Null where there is none yet. Absent where `summary` is not among the organization's `allowed_fields`.
+     * Summary of the call, in Markdown. Null if there is none yet. Absent if `summary` is not among the organization's `allowed_fields`.
      */
     summary?: string | null;
     /**
-     * Key takeaways, in Markdown. Null where there are none yet. Absent where `key_takeaways` is not among the organization's `allowed_fields`.
+     * Key takeaways, in Markdown. Null if there are none yet. Absent if `key_takeaways` is not among the organization's `allowed_fields`.
      */
     key_takeaways?: string | null;
     /**
-     * `pending`: generated, not yet reviewed. `approved`: reviewed. Null where not recorded. Absent where `key_takeaways` is not among the organization's `allowed_fields`.
+     * `pending`: generated, not yet reviewed. `approved`: reviewed. Null if not recorded. Absent if `key_takeaways` is not among the organization's `allowed_fields`.
      */
     key_takeaways_status?: 'pending' | 'approved' | null;
     /**
-     * Questions and answers, in the order of the call; empty where there are none. Absent where `qa_blocks` is not among the organization's `allowed_fields`.
+     * Questions and answers, in the order of the call; empty if there are none. Absent if `qa_blocks` is not among the organization's `allowed_fields`.
      */
     qa_blocks?: Array<QaBlock>;
     /**
-     * At most one entry of each kind. An entry is there where it is recorded, its kind is enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not leave it out.
+     * At most one entry of each kind. A kind is present if it is recorded and enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not exclude it.
      */
     transcripts: Array<TranscriptEntry>;
 };
 
 /**
- * A page of calls in full, as `expand=detail` asks for it.
+ * A page of calls in full, returned with `expand=detail`.
  */
 export type CallDetailList = {
     /**
@@ -421,11 +421,11 @@ export type OpenApiDocument = {
 };
 
 /**
- * A call was created or changed. Replace what you have of it.
+ * A call was created or changed. Replace your copy of it.
  */
 export type CallChanged = {
     /**
-     * Which kind of change this is.
+     * The kind of change.
      */
     type: 'call.changed';
     /**
@@ -437,17 +437,17 @@ export type CallChanged = {
      */
     changed_at: string;
     /**
-     * The call in full. There with `expand=detail` only.
+     * The call in full. Present only with `expand=detail`.
      */
     call?: Call;
 };
 
 /**
- * A call was deleted. Delete what you have of it, if you have anything.
+ * A call was deleted. Delete your copy of it, if you have one.
  */
 export type CallDeleted = {
     /**
-     * Which kind of change this is.
+     * The kind of change.
      */
     type: 'call.deleted';
     /**
@@ -461,15 +461,15 @@ export type CallDeleted = {
 };
 
 /**
- * The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings.
+ * The organization's allowed fields or its anonymization of names changed. All calls follow again, rendered with the new settings.
  */
 export type AccessChanged = {
     /**
-     * Which kind of change this is.
+     * The kind of change.
      */
     type: 'access.changed';
     /**
-     * The change concerns every call.
+     * Always null: the change affects every call.
      */
     call_id: null;
     /**
@@ -479,7 +479,7 @@ export type AccessChanged = {
 };
 
 /**
- * A change. `type` tells which.
+ * A change. `type` is its kind.
  */
 export type Change = CallChanged | CallDeleted | AccessChanged;
 
@@ -492,33 +492,33 @@ export type ChangeList = {
      */
     data: Array<Change>;
     /**
-     * Send it as `cursor` to go on. Opaque. Keep it with the changes of this page.
+     * Send it as `cursor` to continue. Opaque. Store it together with the changes of this page.
      */
     next_cursor: string;
     /**
-     * Whether more changes are there now. False: come again later with `next_cursor`.
+     * Whether more changes are available now. False: poll again later with `next_cursor`.
      */
     has_more: boolean;
 };
 
 /**
- * A project to be created.
+ * The project to create.
  */
 export type NewProject = {
     /**
-     * Name of the project. White space at its ends is cut off, and does not count.
+     * Name of the project. Leading and trailing white space is removed and does not count.
      */
     name: string;
     /**
-     * The e-mail address of the lead, in any case: a user of the organization.
+     * The e-mail address of the lead, case-insensitive. Must be a user of the organization.
      */
     lead_email: string;
     /**
-     * The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over.
+     * The e-mail addresses of the other members, who must be users of the organization. The lead and repeated addresses are ignored.
      */
     member_emails?: Array<string> | null;
     /**
-     * The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.
+     * The office that is billed: exactly one of the names that `GET /billing-offices` returns. Default: the default office, if there is one.
      */
     billing_office_name?: string | null;
     /**
@@ -531,7 +531,7 @@ export type ListCallsData = {
     body?: never;
     headers?: {
         /**
-         * An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
          */
         'If-None-Match'?: string;
     };
@@ -542,35 +542,35 @@ export type ListCallsData = {
          */
         start_date: string;
         /**
-         * Calls created before this time, which is exclusive, so that adjacent ranges neither overlap nor leave gaps. Later than `start_date`.
+         * Calls created before this time. It is exclusive, so that adjacent ranges neither overlap nor leave gaps. Must be later than `start_date`.
          */
         end_date: string;
         /**
-         * Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.
+         * Only calls of the range whose detail has changed at this time or later. When polling, set it to 60 s before your last poll.
          */
         updated_since?: string;
         /**
-         * Which page; the first is 1. In digits, without leading zeros.
+         * The number of the page; the first is 1. Digits without leading zeros.
          */
         page?: number;
         /**
-         * Calls on a page. In digits, without leading zeros. Where absent 50; with `expand=detail` at most 50, and 25 where absent.
+         * Calls on a page. Digits without leading zeros. Default: 50. With `expand=detail`, at most 50 and by default 25.
          */
         per_page?: number;
         /**
-         * `detail`: each call is there in full, as `GET /calls/{call_id}` shows it.
+         * `detail`: each call in full, as `GET /calls/{call_id}` returns it.
          */
         expand?: 'detail';
         /**
-         * Whether details have the word-by-word transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the verbatim transcript. Needs `expand=detail`; default: true.
          */
         include_verbatim?: boolean;
         /**
-         * Whether details have the redacted transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the redacted transcript. Needs `expand=detail`; default: true.
          */
         include_redacted?: boolean;
         /**
-         * Whether details have the questions and answers as a transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the questions and answers as a transcript. Needs `expand=detail`; default: true.
          */
         include_clean?: boolean;
     };
@@ -579,7 +579,7 @@ export type ListCallsData = {
 
 export type ListCallsErrors = {
     /**
-     * A parameter is missing, unknown, empty, repeated or not as described; the message names it. Code `bad_request`.
+     * A parameter is missing, unknown, empty, repeated or invalid; the message names it. Code `bad_request`.
      */
     400: Error;
     /**
@@ -591,19 +591,19 @@ export type ListCallsErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -623,7 +623,7 @@ export type GetCallData = {
     body?: never;
     headers?: {
         /**
-         * An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
          */
         'If-None-Match'?: string;
     };
@@ -635,15 +635,15 @@ export type GetCallData = {
     };
     query?: {
         /**
-         * Whether to answer the word-by-word transcript.
+         * Whether to return the verbatim transcript.
          */
         include_verbatim?: boolean;
         /**
-         * Whether to answer the redacted transcript.
+         * Whether to return the redacted transcript.
          */
         include_redacted?: boolean;
         /**
-         * Whether to answer the questions and answers as a transcript.
+         * Whether to return the questions and answers as a transcript.
          */
         include_clean?: boolean;
     };
@@ -652,7 +652,7 @@ export type GetCallData = {
 
 export type GetCallErrors = {
     /**
-     * A parameter is unknown, empty, repeated or not as described; the message names it. Code `bad_request`.
+     * A parameter is unknown, empty, repeated or invalid; the message names it. Code `bad_request`.
      */
     400: Error;
     /**
@@ -660,7 +660,7 @@ export type GetCallErrors = {
      */
     401: Error;
     /**
-     * The organization has no call of this id. An id that could be none is answered alike. Code `not_found`.
+     * The organization has no call with this id. A malformed id gets the same response. Code `not_found`.
      */
     404: Error;
     /**
@@ -668,19 +668,19 @@ export type GetCallErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -701,27 +701,27 @@ export type ListChangesData = {
     path?: never;
     query?: {
         /**
-         * The `next_cursor` of the last answer. Absent: from the beginning, with every call there is.
+         * The `next_cursor` of the previous response. Absent: from the beginning, with every call.
          */
         cursor?: string;
         /**
-         * Changes on a page, at most. In digits, without leading zeros. Where absent 100; with `expand=detail` at most 50, and 25 where absent.
+         * The maximum number of changes on a page. Digits without leading zeros. Default: 100. With `expand=detail`, at most 50 and by default 25.
          */
         limit?: number;
         /**
-         * `detail`: each call is there in full, as `GET /calls/{call_id}` shows it.
+         * `detail`: each call in full, as `GET /calls/{call_id}` returns it.
          */
         expand?: 'detail';
         /**
-         * Whether details have the word-by-word transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the verbatim transcript. Needs `expand=detail`; default: true.
          */
         include_verbatim?: boolean;
         /**
-         * Whether details have the redacted transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the redacted transcript. Needs `expand=detail`; default: true.
          */
         include_redacted?: boolean;
         /**
-         * Whether details have the questions and answers as a transcript. Needs `expand=detail`; true where absent.
+         * Whether details contain the questions and answers as a transcript. Needs `expand=detail`; default: true.
          */
         include_clean?: boolean;
     };
@@ -730,7 +730,7 @@ export type ListChangesData = {
 
 export type ListChangesErrors = {
     /**
-     * A parameter is unknown, empty, repeated or not as described; the message names it. A `cursor` that can’t be used: begin again without it. Code `bad_request`.
+     * A parameter is unknown, empty, repeated or invalid; the message names it. If it is `cursor`, begin again without it. Code `bad_request`.
      */
     400: Error;
     /**
@@ -742,19 +742,19 @@ export type ListChangesErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -774,7 +774,7 @@ export type ListBillingOfficesData = {
     body?: never;
     headers?: {
         /**
-         * An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
          */
         'If-None-Match'?: string;
     };
@@ -785,7 +785,7 @@ export type ListBillingOfficesData = {
 
 export type ListBillingOfficesErrors = {
     /**
-     * There is a query; this path takes none. Code `bad_request`.
+     * The request has a query; this path takes none. Code `bad_request`.
      */
     400: Error;
     /**
@@ -801,19 +801,19 @@ export type ListBillingOfficesErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -831,12 +831,12 @@ export type ListBillingOfficesResponse = ListBillingOfficesResponses[keyof ListB
 
 export type CreateProjectData = {
     /**
-     * The new project, in JSON of at most 64 KiB. A property that is not listed is refused.
+     * The new project, in at most 64 KiB of JSON. Unknown properties are refused.
      */
     body: NewProject;
     headers?: {
         /**
-         * Makes it safe to send the request again: within 24 hours, the same key with the same body gets the answer of the first time. Any text that you use for this project alone, such as a UUID.
+         * Makes it safe to retry the request: within 24 hours, a request with the same key and body gets the response of the first one. Any text that you use only for this project, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -847,7 +847,7 @@ export type CreateProjectData = {
 
 export type CreateProjectErrors = {
     /**
-     * The body, a field, the `Idempotency-Key` or the query is not as described, or names a user or an office that the organization does not have; the message names the field. Code `bad_request`.
+     * The body, a field, the `Idempotency-Key` or the query is invalid, or a field names a user or an office that the organization does not have; the message names the field. Code `bad_request`.
      */
     400: Error;
     /**
@@ -863,7 +863,7 @@ export type CreateProjectErrors = {
      */
     406: Error;
     /**
-     * A request of the same `Idempotency-Key` is still being answered. Send it again after `Retry-After` seconds. Code `bad_request`.
+     * A request with the same `Idempotency-Key` is still in progress. Retry after `Retry-After` seconds. Code `bad_request`.
      */
     409: Error;
     /**
@@ -875,23 +875,23 @@ export type CreateProjectErrors = {
      */
     415: Error;
     /**
-     * The `Idempotency-Key` was used for another body. Use another key. Code `bad_request`.
+     * The `Idempotency-Key` was used with another body. Use another key. Code `bad_request`.
      */
     422: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -900,7 +900,7 @@ export type CreateProjectError = CreateProjectErrors[keyof CreateProjectErrors];
 
 export type CreateProjectResponses = {
     /**
-     * The project is created, or was created by an earlier request of the same `Idempotency-Key`.
+     * The project was created, now or by an earlier request with the same `Idempotency-Key`.
      */
     201: Project;
 };
@@ -911,13 +911,13 @@ export type GetProjectData = {
     body?: never;
     headers?: {
         /**
-         * An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
          */
         'If-None-Match'?: string;
     };
     path: {
         /**
-         * Identifies the project. Upper and lower case are the same.
+         * Identifies the project. Case-insensitive.
          */
         project_id: string;
     };
@@ -927,7 +927,7 @@ export type GetProjectData = {
 
 export type GetProjectErrors = {
     /**
-     * The id is no UUID, or there is a query. Code `bad_request`.
+     * The id is not a UUID, or the request has a query. Code `bad_request`.
      */
     400: Error;
     /**
@@ -935,7 +935,7 @@ export type GetProjectErrors = {
      */
     401: Error;
     /**
-     * The organization has no project of this id, or is not enabled for the write surface; the message says which. Code `not_found`.
+     * The organization has no project with this id, or is not enabled for the write surface; the message says which. Code `not_found`.
      */
     404: Error;
     /**
@@ -943,19 +943,19 @@ export type GetProjectErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
     /**
-     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     503: Error;
     /**
-     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
      */
     504: Error;
 };
@@ -975,7 +975,7 @@ export type GetOpenapiData = {
     body?: never;
     headers?: {
         /**
-         * An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
          */
         'If-None-Match'?: string;
     };
@@ -986,7 +986,7 @@ export type GetOpenapiData = {
 
 export type GetOpenapiErrors = {
     /**
-     * There is a query; this path takes none. Code `bad_request`.
+     * The request has a query; this path takes none. Code `bad_request`.
      */
     400: Error;
     /**
@@ -994,11 +994,11 @@ export type GetOpenapiErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
-     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
      */
     500: Error;
 };

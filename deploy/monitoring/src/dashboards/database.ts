@@ -15,11 +15,11 @@ export const database = dashboard(
           `topk(15, sum by (service, db_query_summary) (rate(db_client_operation_duration_count{${POSTGRES}}[$__rate_interval])))`,
           '{{service}} {{db_query_summary}}',
         ]),
-        wide('Where the time goes', 'percentunit', 'Seconds that a statement takes in each second, all its runs together.', [
+        wide('Where the time goes', 'percentunit', 'Time spent in each statement per second, over all its executions.', [
           `topk(15, sum by (service, db_query_summary) (rate(db_client_operation_duration_sum{${POSTGRES}}[$__rate_interval])))`,
           '{{service}} {{db_query_summary}}',
         ]),
-        wide('95th percentile by statement', 's', 'Time to the answer of PostgreSQL.', [
+        wide('95th percentile by statement', 's', 'Time until PostgreSQL responds.', [
           `topk(15, ${quantile(0.95, 'db_client_operation_duration', POSTGRES, 'service, db_query_summary')})`,
           '{{service}} {{db_query_summary}}',
         ]),
@@ -37,19 +37,24 @@ export const database = dashboard(
     [
       'Connections',
       [
-        wide('Connections by pool', 'short', 'Connections in use, idle connections, and work that waits for a new one.', [
+        wide('Connections by pool', 'short', 'Connections in use, idle connections, and tasks that wait for a new one.', [
           `sum by (db_client_connection_pool_name, db_client_connection_state) (db_client_connection_count{${OF_SERVICE}})`,
           '{{db_client_connection_pool_name}} {{db_client_connection_state}}',
         ]),
-        wide('Work at the pools', 'short', 'Work that has a connection, and work that waits in the queue of its organization.', [
-          `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${BULKHEADS}})`,
-          '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
-        ]),
-        wide('99th percentile of waits', 's', 'Only work that had to wait for a connection and got one.', [
+        wide(
+          'Work at the pools',
+          'short',
+          'Tasks that have a connection, and tasks that wait in the queue of their organization.',
+          [
+            `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${BULKHEADS}})`,
+            '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
+          ],
+        ),
+        wide('99th percentile of waits', 's', 'Only tasks that waited for a connection and got one.', [
           quantile(0.99, 'crs_bulkhead_wait_duration', BULKHEADS, 'crs_bulkhead_name'),
           '{{crs_bulkhead_name}}',
         ]),
-        wide('Shed', 'ops', 'Work that got no connection in time.', [
+        wide('Shed', 'ops', 'Tasks that got no connection in time.', [
           `sum by (crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${BULKHEADS}}[$__rate_interval]))`,
           '{{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
         ]),

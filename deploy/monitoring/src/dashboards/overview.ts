@@ -9,7 +9,7 @@ const budget = (slo: string, objective: number) =>
   stat(
     `${slo}: error budget left`,
     'percentunit',
-    `The part of the allowed bad events (${percent(1 - objective)} of all events of 30 days) that is left. Below 0 the promise is broken. An installation younger than 30 days is measured since its start.`,
+    `The remaining share of the error budget (bad events may be ${percent(1 - objective)} of all events of 30 days). Below 0 the objective is missed. An installation younger than 30 days is measured since its start.`,
     0,
     [`1 - crs:slo_errors:ratio_30d{${CHOSEN},slo="${slo}"} / ${Number((1 - objective).toFixed(6))}`, '{{service}}'],
   );
@@ -25,7 +25,7 @@ const shares = (status: string) =>
 export const overview = dashboard(
   'crs-overview',
   'Overview',
-  'The service as its callers see it: number of requests, failures, time to answer, ready processes, error budgets.',
+  'The service as its callers see it: requests, failures, latency, ready processes, error budgets.',
   [
     [
       'Promises',
@@ -39,7 +39,7 @@ export const overview = dashboard(
         lines(
           'Budget burning',
           'short',
-          'How many times faster than allowed errors came over the last hour. 1 uses up the budget of 30 days in 30 days, 14.4 in two days. Availability allows 0.1% of bad events, latency allows 1%.',
+          'The error rate of the last hour as a multiple of the allowed rate. At 1 the budget of 30 days lasts 30 days, at 14.4 two days. Availability allows 0.1% of bad events, latency 1%.',
           [`crs:slo_errors:ratio_1h{${CHOSEN},slo="availability"} / 0.001`, '{{service}} {{slo}}'],
           [`crs:slo_errors:ratio_1h{${CHOSEN},slo="latency"} / 0.01`, '{{service}} {{slo}}'],
         ).span(24),
@@ -66,7 +66,7 @@ export const overview = dashboard(
             '{{http_response_status_code}}',
           ],
         ),
-        lines('95th percentile by route', 's', 'Time from the first byte of the request to the last byte of the answer.', [
+        lines('95th percentile by route', 's', 'Time from the first byte of the request to the last byte of the response.', [
           quantile(0.95, 'http_server_request_duration', API, 'http_request_method, http_route'),
           '{{http_request_method}} {{http_route}}',
         ]),
@@ -76,9 +76,9 @@ export const overview = dashboard(
       'Tools and sign-in',
       [
         stacked(
-          'Calls of tools',
+          'Tool calls',
           'reqps',
-          'By tool and by the status that REST would have answered. The HTTP status of a tool call itself is 200.',
+          'By tool, and by the status that the REST API would have returned. The HTTP status of a tool call itself is 200.',
           [
             `sum by (crs_tool_name, http_response_status_code) (rate(crs_tool_call_duration_count{${CHOSEN}}[$__rate_interval]))`,
             '{{crs_tool_name}} {{http_response_status_code}}',

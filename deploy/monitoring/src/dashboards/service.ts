@@ -1,9 +1,9 @@
 import { OF_SERVICE, dashboard, lines, quantile } from '../panels.ts';
 
-/** The selector of the Jobs, and of the autoscalers. */
+/** The selectors of Jobs and of autoscalers. */
 const JOBS = 'namespace=~"$namespace",job_name=~"$job-.+"';
 const AUTOSCALERS = 'namespace=~"$namespace",horizontalpodautoscaler=~"$job-($service)"';
-/** The selector of the pods in the cluster's own metrics. The name of a pod begins with the name of its Deployment. */
+/** The selector of pods in the cluster's own metrics. A pod's name begins with the name of its Deployment. */
 const PODS = 'namespace=~"$namespace",pod=~"$job-($service)-[0-9a-z]+-[0-9a-z]+"';
 
 export const service = dashboard(
@@ -14,20 +14,20 @@ export const service = dashboard(
     [
       'Calls to the service',
       [
-        lines('Calls by method', 'reqps', 'RPCs that the service answered. Gateways serve HTTP only: see the overview.', [
+        lines('Calls by method', 'reqps', 'RPCs that the service handled. Gateways serve only HTTP: see the overview.', [
           `sum by (service, rpc_method) (rate(rpc_server_call_duration_count{${OF_SERVICE}}[$__rate_interval]))`,
           '{{rpc_method}}',
         ]),
         lines(
-          'Calls that failed',
+          'Failed calls',
           'reqps',
-          'By status. `unavailable`, `deadline_exceeded` and `internal` are faults. Others, such as `not_found`, are proper answers.',
+          'By status. `unavailable`, `deadline_exceeded` and `internal` are faults. Others, such as `not_found`, are ordinary responses.',
           [
             `sum by (service, rpc_method, rpc_response_status_code) (rate(rpc_server_call_duration_count{${OF_SERVICE},rpc_response_status_code!="ok"}[$__rate_interval]))`,
             '{{rpc_method}} {{rpc_response_status_code}}',
           ],
         ),
-        lines('95th percentile by method', 's', 'Time to answer.', [
+        lines('95th percentile by method', 's', 'Time until the service responds.', [
           quantile(0.95, 'rpc_server_call_duration', OF_SERVICE, 'service, rpc_method'),
           '{{rpc_method}}',
         ]),
@@ -40,14 +40,14 @@ export const service = dashboard(
           `sum by (service, rpc_method, rpc_response_status_code) (rate(rpc_client_call_duration_count{${OF_SERVICE}}[$__rate_interval]))`,
           '{{service}} → {{rpc_method}} {{rpc_response_status_code}}',
         ]),
-        lines('95th percentile of calls to others', 's', 'Time until the answer came.', [
+        lines('95th percentile of calls to others', 's', 'Time until the response arrives.', [
           quantile(0.95, 'rpc_client_call_duration', OF_SERVICE, 'service, rpc_method'),
           '{{service}} → {{rpc_method}}',
         ]),
         lines(
           'Breakers',
           'short',
-          '1: calls are refused at once, because most of the last ones failed. 0.5: one call is let through as a trial.',
+          '1: calls are rejected immediately, because most recent ones failed. 0.5: one trial call is let through.',
           [`max by (service, target) (crs_breaker_open{${OF_SERVICE}})`, '{{service}} → {{target}}'],
         ),
       ],
@@ -58,17 +58,17 @@ export const service = dashboard(
         lines(
           'Work by bulkhead',
           'short',
-          'Slots in use and work that waits for a slot: of tenants and strangers at the gateways, of connections at a service.',
+          'Slots in use, and tasks that wait for one. At the gateways, slots belong to organizations and unauthenticated clients; at a service, a slot is a database connection.',
           [
             `sum by (service, crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${OF_SERVICE}})`,
             '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
           ],
         ),
-        lines('99th percentile of waits', 's', 'Only work that had to wait and got its slot.', [
+        lines('99th percentile of waits', 's', 'Only tasks that waited for a slot and got one.', [
           quantile(0.99, 'crs_bulkhead_wait_duration', OF_SERVICE, 'service, crs_bulkhead_name'),
           '{{crs_bulkhead_name}}',
         ]),
-        lines('Shed', 'ops', 'Work that got no slot in time.', [
+        lines('Shed', 'ops', 'Tasks that got no slot in time.', [
           `sum by (service, crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${OF_SERVICE}}[$__rate_interval]))`,
           '{{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
         ]),
@@ -77,41 +77,45 @@ export const service = dashboard(
     [
       'Processes',
       [
-        lines('Event loop utilization', 'percentunit', '1: the process has no time left. Scale before 0.7.', [
+        lines('Event loop utilization', 'percentunit', '1: the process is saturated. Add pods before it reaches 0.7.', [
           `max by (service, instance) (nodejs_eventloop_utilization{${OF_SERVICE}})`,
           '{{service}} {{instance}}',
         ]),
-        lines('Event loop delay', 's', '99th percentile of the delay of a turn. Above 0.1 s something blocks the loop.', [
+        lines('Event loop delay', 's', '99th percentile of the delay of an iteration. Above 0.1 s, something blocks the loop.', [
           `max by (service, instance) (nodejs_eventloop_delay_p99{${OF_SERVICE}})`,
           '{{service}} {{instance}}',
         ]),
-        lines('Heap', 'bytes', 'Used by JavaScript, all spaces together. A sawtooth is normal, a rise over hours is a leak.', [
-          `sum by (service, instance) (v8js_memory_heap_used{${OF_SERVICE}})`,
-          '{{service}} {{instance}}',
-        ]),
-        lines('Garbage collection', 'percentunit', 'Share of the time that collections take, by kind.', [
+        lines(
+          'Heap',
+          'bytes',
+          'Memory used by JavaScript, over all heap spaces. A sawtooth is normal; a rise over hours is a leak.',
+          [`sum by (service, instance) (v8js_memory_heap_used{${OF_SERVICE}})`, '{{service}} {{instance}}'],
+        ),
+        lines('Garbage collection', 'percentunit', 'Share of time spent in garbage collection, by kind.', [
           `sum by (service, v8js_gc_type) (rate(v8js_gc_duration_sum{${OF_SERVICE}}[$__rate_interval]))`,
           '{{service}} {{v8js_gc_type}}',
         ]),
-        lines('Ready', 'short', '1: the process gets traffic.', [
+        lines('Ready', 'short', '1: the process receives traffic.', [
           `max by (service, instance) (crs_ready{${OF_SERVICE}})`,
           '{{service}} {{instance}}',
         ]),
-        lines('Starts', 'short', 'Processes that ran at an address within 15 minutes. More than 1: the process was restarted.', [
+        lines('Starts', 'short', 'Processes that ran at one address within 15 minutes. More than 1: the process was restarted.', [
           `count by (service, instance) (count by (service, instance, service_instance_id) (count_over_time(target_info{${OF_SERVICE}}[15m])))`,
           '{{service}} {{instance}}',
         ]),
         lines(
           'Certificates end in',
           's',
-          'The certificate in use, and its authority. Without TLS there are none.',
+          'Time until the certificate in use, and its CA, expire. Empty without TLS.',
           [`min by (service) (crs_tls_certificate_expiry{${OF_SERVICE}}) - time()`, '{{service}}'],
-          [`min by (job) (crs_tls_authority_expiry{${OF_SERVICE}}) - time()`, 'authority'],
+          [`min by (job) (crs_tls_authority_expiry{${OF_SERVICE}}) - time()`, 'CA'],
         ),
-        lines('Refused operators', 'ops', 'Calls on the admin listener without a known credential or without the right.', [
-          `sum by (service) (rate(crs_operator_refusals_total{${OF_SERVICE}}[$__rate_interval]))`,
-          '{{service}}',
-        ]),
+        lines(
+          'Refused operators',
+          'ops',
+          'Calls on the admin listener with an unknown credential or without the required permission.',
+          [`sum by (service) (rate(crs_operator_refusals_total{${OF_SERVICE}}[$__rate_interval]))`, '{{service}}'],
+        ),
       ],
     ],
     [
@@ -129,11 +133,11 @@ export const service = dashboard(
           `sum by (pod) (kube_pod_container_status_restarts_total{${PODS}})`,
           '{{pod}}',
         ]),
-        lines('Autoscaler: pods of its maximum', 'percentunit', '1: it can add no further pod.', [
+        lines('Autoscaler: pods of its maximum', 'percentunit', '1: it cannot add more pods.', [
           `max by (horizontalpodautoscaler) (kube_horizontalpodautoscaler_status_current_replicas{${AUTOSCALERS}} / kube_horizontalpodautoscaler_spec_max_replicas{${AUTOSCALERS}})`,
           '{{horizontalpodautoscaler}}',
         ]),
-        lines('Failed Jobs', 'short', 'Jobs that were given up and are still there.', [
+        lines('Failed Jobs', 'short', 'Jobs that failed for good and have not been deleted.', [
           `sum by (job_name) (kube_job_failed{${JOBS},condition="true"})`,
           '{{job_name}}',
         ]),

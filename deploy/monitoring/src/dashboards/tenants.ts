@@ -6,7 +6,7 @@ const REQUESTS = `sum by (crs_organization) (rate(crs_tenant_requests_total{${CH
 export const tenants = dashboard(
   'crs-tenants',
   'Organizations',
-  'The organizations that keep the gateways busy. There are metrics of them only with `CRS_TENANT_METRICS=true` at both gateways.',
+  'The organizations that use the gateways most. Needs `CRS_TENANT_METRICS=true` at both gateways.',
   [
     [
       'Busy organizations',
@@ -14,21 +14,23 @@ export const tenants = dashboard(
         stacked(
           'Slots in use',
           'short',
-          'Slots of all gateways, on average. A slot is used from the admission of a request until its answer is sent.',
+          'Average over all gateways. A request uses a slot from its admission until its response is sent.',
           [`topk(20, ${SLOTS})`, '{{crs_organization}}'],
         ).span(12),
-        stacked('Requests', 'reqps', 'Requests that got a slot. Those above a rate limit get none.', [
+        stacked('Requests', 'reqps', 'Requests that got a slot. Rate-limited requests do not get one.', [
           `topk(20, ${REQUESTS})`,
           '{{crs_organization}}',
         ]).span(12),
-        wide('Share of the busiest', 'percentunit', 'Of all slots in use. One organization near 1 crowds the gateways.', [
-          `topk(5, ${SLOTS} / scalar(sum(${SLOTS}) > 0))`,
-          '{{crs_organization}}',
-        ]),
+        wide(
+          'Share of the busiest organizations',
+          'percentunit',
+          'Share of all slots in use. An organization near 1 uses almost all capacity of the gateways.',
+          [`topk(5, ${SLOTS} / scalar(sum(${SLOTS}) > 0))`, '{{crs_organization}}'],
+        ),
         wide(
           'Time in a slot',
           's',
-          'How long a request of the organization takes, on average. A high value with few requests: its requests are heavy.',
+          'Average duration of a request of the organization. A high value with few requests means that its requests are expensive.',
           [`topk(20, ${SLOTS} / (${REQUESTS} > 0))`, '{{crs_organization}}'],
         ),
       ],

@@ -4,13 +4,13 @@ import type { Knex } from 'knex';
  * Distributes the tenant tables of a schema over the nodes of Citus, by `organization`; does nothing on plain PostgreSQL. Tenant tables are those with
  * forced row-level security; all others stay on the coordinator. Idempotent, and works for tables with rows.
  *
- * A migration that creates a table and a foreign key from it calls this in between, because Citus refuses a foreign key from a local table to a
- * distributed one.
+ * Citus refuses a foreign key from a local table to a distributed one. So a migration that creates a table with such a key calls this function after
+ * creating the table, and adds the key afterwards.
  * @throws Error with the table's name if Citus refuses it, or has distributed it differently
  */
 export async function distributeTenants(db: Knex, schema: string): Promise<void> {
   if (!(await hasCitus(db))) return;
-  // In one transaction: a table on the coordinator can't refer to rows that have left it.
+  // In one transaction, because meanwhile local tables would reference rows that have moved to the nodes.
   await db.transaction(async (transaction) => {
     await transaction.raw(`set local citus.multi_shard_modify_mode = 'sequential'`);
     for (const table of await undistributed(transaction, schema)) {
@@ -29,7 +29,7 @@ export async function distributeTenants(db: Knex, schema: string): Promise<void>
     [schema],
   );
   if (rows.length > 0)
-    throw new Error(`Citus has not distributed the table ${rows[0]!.table} by organization, beside the other tables.`);
+    throw new Error(`Citus has not distributed the table ${rows[0]!.table} by organization, colocated with the other tables.`);
 }
 
 /**

@@ -32,7 +32,7 @@ export const double = column<number>(701);
 export const bigint = column<string>(20);
 export const bytes = column<Buffer>(17);
 /** `timestamptz`, to the millisecond. */
-export const instant = column<Date>(1184);
+export const timestamp = column<Date>(1184);
 export const textArray = column<string[]>(1009);
 export const uuidArray = column<string[]>(2951);
 

@@ -20,7 +20,7 @@ export function translate(error: unknown): unknown {
     return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
   // The coordinator of Citus reports that the node with the organization's rows is down.
   const isNodeDown = error instanceof DatabaseError && error.severity === 'ERROR' && /^(08|57P)/.test(code);
-  if (isNodeDown) return unavailable('The database is not available.', error, REASONS.nodeAway);
+  if (isNodeDown) return unavailable('The database is not available.', error, REASONS.nodeUnavailable);
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || CONNECTION_ERRORS.has(code) || /^(08|53|57P)/.test(code))
     return unavailable('The database is not available.', error);

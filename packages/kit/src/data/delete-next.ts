@@ -5,7 +5,7 @@ import type { Statement } from './database.ts';
 export const ROWS_AT_ONCE = 1_000;
 
 /** The result of a statement that deletes up to {@link ROWS_AT_ONCE} expired rows. No row means 0. */
-export const FORGOTTEN = { forgotten: column.integer };
+export const PRUNED = { pruned: column.integer };
 
 const DELETED = { last: column.text.orNull, rows: column.integer };
 export type Deleted = column.RowOf<typeof DELETED>;

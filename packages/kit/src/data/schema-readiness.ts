@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as column from './column.ts';
 import type { Database } from './database.ts';
-import type { Closer } from '../process/lifecycle.ts';
+import type { Shutdown } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import type { Migration } from './migration.ts';
 import { directoryScope, workFor } from './scope.ts';
@@ -17,9 +17,9 @@ export async function schemaReady(
   db: Database,
   migrations: readonly Migration[],
   log: Logger,
-  closer: Closer,
+  shutdown: Shutdown,
 ): Promise<void> {
-  await waitForDatabase('the schema', (signal) => findMissing(service, db, migrations, signal), log, closer);
+  await waitForDatabase('the schema', (signal) => findMissing(service, db, migrations, signal), log, shutdown);
 }
 
 /** The reason why a service can't serve yet. */
@@ -37,10 +37,10 @@ export async function waitForDatabase(
   what: string,
   check: (signal: AbortSignal) => Promise<Obstacle | undefined>,
   log: Logger,
-  closer: Closer,
+  shutdown: Shutdown,
 ): Promise<void> {
   const stopped = new AbortController();
-  closer.defer(`wait for ${what}`, () => stopped.abort());
+  shutdown.defer(`wait for ${what}`, () => stopped.abort());
   const { signal } = stopped;
   for (let logged = ''; ;) {
     const obstacle = await check(signal).catch((error: unknown) => ({

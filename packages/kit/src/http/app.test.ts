@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { createLogger } from '../process/log.ts';
-import { answerErrors, createHttpApp } from './app.ts';
+import { errorHandler, createHttpApp } from './app.ts';
 import { Refusal } from './refusal.ts';
 
 const log = createLogger('test', { level: 'silent' });
@@ -33,7 +33,7 @@ it('a client that repeats a request over its limit on one connection gets at mos
   app.use(() => {
     throw new Refusal(429, 'rate_limited', 'Too many.');
   });
-  app.use(answerErrors(log));
+  app.use(errorHandler(log));
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {

@@ -2,14 +2,14 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
-import { refusalFacts } from './register.ts';
+import { refusalFields } from './access-log.ts';
 import { renderEnvelope, toRefusal, type Refusal } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
 /**
- * An Express app that traces every request, and the listener that hands it requests. Routes are strict: case and a slash at the end
- * matter. Queries stay text.
- * @param publicUrl by which clients know the app. Where it is https, browsers are told never to use http again.
+ * Creates an Express app that traces every request, and the request listener to serve it by. Routes are case-sensitive and distinguish a trailing slash.
+ * Queries aren't parsed.
+ * @param publicUrl the app's URL for clients. If it is https, browsers are told never to use http again
  */
 export function createHttpApp({ publicUrl, ...options }: TraceOptions & { publicUrl?: string | undefined }): {
   app: Express;
@@ -23,7 +23,7 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
   app.enable('strict routing');
   app.use(traceRequests(options));
   const isHttps = publicUrl?.startsWith('https:');
-  const headers = { ...INERT, ...(isHttps && { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` }) };
+  const headers = { ...SECURITY_HEADERS, ...(isHttps && { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` }) };
   app.use((_request: Request, response: Response, next: NextFunction) => {
     response.set(headers);
     next();
@@ -40,17 +40,16 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
 const YEAR_SECONDS = 365 * 86_400;
 
 /**
- * Headers of every answer; pages replace the policy. A browser that opens an answer takes it for what it is, runs nothing in it and shows
- * it in no frame.
+ * Headers of every response: a browser doesn't guess its type, runs nothing in it, and doesn't display it in a frame. HTML pages have their own policy.
  */
-const INERT = {
+const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
 /**
- * A request target without the origin that its absolute form has. A target without a path becomes `*`, at which there is nothing: Express
- * itself would answer it in HTML.
+ * Removes the origin of a request target in absolute form. A target without a path becomes `*`, which no route matches: Express itself would respond with
+ * an HTML page.
  */
 function originForm(target = '*'): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -58,32 +57,31 @@ function originForm(target = '*'): string {
 }
 
 /**
- * The statuses of refusals that a client can cause without end, and how long such a refusal is held back (milliseconds). Otherwise a client
- * that repeats its request without a pause, on a few connections, would fill the event loop.
+ * Refusals with these statuses are delayed for `DELAY_MS`. Otherwise a client that repeats its request without a pause could, with few connections, keep
+ * the event loop busy.
  */
-const HELD_BACK = new Set([413, 429]);
-const HOLD_MS = 20;
+const DELAYED_STATUSES = new Set([413, 429]);
+const DELAY_MS = 20;
 
 /**
- * The last handler of an app: the one place where an error becomes an answer. The cause goes to the log, under the id that the client
- * reads.
- * @param render the media type and the body of an answer
+ * Returns the error handler of an app, the only place that turns an error into a response. The cause is logged with the request id that the client gets.
+ * @param render returns the media type and the body of a response
  */
-export function answerErrors(
+export function errorHandler(
   log: Logger,
   render: (refusal: Refusal, requestId: string, request: Request) => [type: string, body: string] = renderEnvelope,
 ) {
   return async (thrown: unknown, request: Request, response: Response, _next: NextFunction): Promise<void> => {
     const refusal = toRefusal(thrown);
-    const { id, facts } = stateOf(response);
-    Object.assign(facts, refusalFacts(refusal));
+    const { id, logFields } = stateOf(response);
+    Object.assign(logFields, refusalFields(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
     else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    if (HELD_BACK.has(refusal.status)) await sleep(HOLD_MS);
+    if (DELAYED_STATUSES.has(refusal.status)) await sleep(DELAY_MS);
     const [type, body] = render(refusal, id, request);
     response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': `${type}; charset=utf-8` });
     response.set('Content-Length', String(Buffer.byteLength(body)));

@@ -7,19 +7,19 @@ import { Refusal } from './refusal.ts';
 export interface AddressCharging {
   limiter: RateLimiter;
   addressLimit: Rule;
-  /** Proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: Network[];
 }
 
 type Trusting = Pick<AddressCharging, 'trustedProxies'>;
 type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
 
-/** The client's address, for limits: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns the client's address for rate limits: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
   return clientAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
 }
 
-/** The client's whole address, for the log. */
+/** Returns the client's full address, for the log. */
 export function fullAddressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
   return fullAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
 }
@@ -30,8 +30,8 @@ function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /**
- * The charge of a request to the client's address and, over IPv6, to the networks around it.
- * @param purpose of requests that don't count together with the others of the address
+ * Returns the charge of a request to the client's address and, over IPv6, to the networks that contain it.
+ * @param purpose a label for requests with a separate counter
  */
 export function addressCheck(address: string, rule: Rule, purpose?: string): Check {
   const of = (id: string, times = 1): Check => ({
@@ -43,7 +43,7 @@ export function addressCheck(address: string, rule: Rule, purpose?: string): Che
   return wider.length === 0 ? of(address) : { ...of(address), wider };
 }
 
-/** The refusal of a request over the limit of `whose` ("the user"); undefined where the request is admitted. */
+/** Returns the refusal of a request that exceeds the limit of `whose` (such as "the user"); undefined if the request is admitted. */
 export function refusalOf(decision: Decision, whose: string): Refusal | undefined {
   if (decision.allowed) return undefined;
   const seconds = String(Math.max(1, Math.ceil(decision.resetInMs / 1000)));
@@ -51,12 +51,12 @@ export function refusalOf(decision: Decision, whose: string): Refusal | undefine
   return new Refusal(429, 'rate_limited', message, { 'Retry-After': seconds });
 }
 
-/** Headers that state a limit. The time of its reset is in UTC epoch seconds. */
+/** Returns the headers that describe a limit. The reset time is in epoch seconds. */
 export function limitHeaders(decision: Decision): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(decision.limit),
     'X-RateLimit-Remaining': String(decision.remaining),
-    // Rounded up, so that a client which sleeps until then is admitted.
+    // Rounded up, so that a client that sleeps until then is admitted.
     'X-RateLimit-Reset': String(Math.ceil((Date.now() + decision.resetInMs) / 1000)),
   };
 }

@@ -4,11 +4,11 @@ import type { Check } from '../limits/limiter.ts';
 import type { CallOptions } from '../rpc/client.ts';
 import type { LookUps } from './look-ups.ts';
 
-/** How long auth's answer is used, counted from the question, even while auth is down (milliseconds). */
+/** How long a response of auth is used, counted from the request to auth, even while auth is down (milliseconds). */
 const MAX_AGE_MS = 1_000;
 const MAX_CREDENTIALS = 10_000;
 
-/** The request that carries a credential. */
+/** The request that contains the credential. */
 export interface Bearer {
   /** Epoch milliseconds. */
   deadline: number;
@@ -16,39 +16,41 @@ export interface Bearer {
   check: Check;
 }
 
-/** Auth's answer about a credential, or auth's refusal of the credential. */
-type Known<A> = { answer: A; refusal?: undefined } | { answer?: undefined; refusal: ServiceError };
+/** Auth's response: what it knows about the credential, or its refusal. */
+type AuthResponse<A> = { value: A; refusal?: undefined } | { value?: undefined; refusal: ServiceError };
 
 /**
- * Caches auth's responses about credentials. Auth is called once a second for a credential in use, however many requests carry it. A refusal is cached as
- * long, so that guesses cost auth nothing; a failure of auth isn't. An unknown credential is looked up in the turn of its client's address.
+ * Caches auth's responses about credentials, so that auth is called once a second for a credential, however many requests use it. Refusals are cached
+ * too, so that a repeated invalid credential costs auth nothing. Errors of auth aren't cached. Credentials that aren't in the cache go through
+ * {@link LookUps}, which limits them by client address.
  */
 export class CredentialCache<A> {
-  readonly #ask: (credential: string, call: CallOptions) => Promise<A>;
+  readonly #callAuth: (credential: string, call: CallOptions) => Promise<A>;
   readonly #lookUps: LookUps;
-  readonly #known = new Fresh<Known<A>>({ maxAgeMs: MAX_AGE_MS, max: MAX_CREDENTIALS });
+  readonly #responses = new Fresh<AuthResponse<A>>({ maxAgeMs: MAX_AGE_MS, max: MAX_CREDENTIALS });
 
-  constructor(ask: (credential: string, call: CallOptions) => Promise<A>, lookUps: LookUps) {
-    this.#ask = ask;
+  constructor(callAuth: (credential: string, call: CallOptions) => Promise<A>, lookUps: LookUps) {
+    this.#callAuth = callAuth;
     this.#lookUps = lookUps;
   }
 
   /**
-   * @param digest of the credential, so that the cache holds no credential
-   * @throws ServiceError unauthenticated, or what auth's failure is
+   * @param digest hash of the credential; the cache is keyed by it, so that it contains no credentials
+   * @throws ServiceError unauthenticated, or auth's error
    */
   async get(digest: string, credential: string, { deadline, check }: Bearer): Promise<A> {
-    const isKnown = this.#known.peek(digest)?.answer !== undefined;
-    // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
-    const ask = () => this.#question(credential, deadline);
-    const known = await this.#known.get(digest, isKnown ? ask : () => this.#lookUps.run(check, deadline, ask));
-    if (known.refusal) throw known.refusal;
-    return known.answer;
+    const isKnown = this.#responses.peek(digest)?.value !== undefined;
+    // Not cancelled with the request that starts the call: other requests wait for the same response.
+    const authenticate = () => this.#authenticate(credential, deadline);
+    const load = isKnown ? authenticate : () => this.#lookUps.run(check, deadline, authenticate);
+    const { value, refusal } = await this.#responses.get(digest, load);
+    if (refusal) throw refusal;
+    return value;
   }
 
-  async #question(credential: string, deadline: number): Promise<Known<A>> {
+  async #authenticate(credential: string, deadline: number): Promise<AuthResponse<A>> {
     try {
-      return { answer: await this.#ask(credential, { deadline }) };
+      return { value: await this.#callAuth(credential, { deadline }) };
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'unauthenticated') return { refusal: withoutStack(error) };
       throw error;
@@ -56,7 +58,7 @@ export class CredentialCache<A> {
   }
 }
 
-/** A copy of a refusal without its stack: the stack refers to the call, and the call holds the credential. */
+/** Copies a refusal without its stack, which would keep the call, and with it the credential, in memory. */
 function withoutStack({ kind, message, reason }: ServiceError): ServiceError {
   const error = new ServiceError(kind, message, { reason });
   error.stack = `${error.name}: ${message}`;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RateLimiter } from '../limits/limiter.ts';
 import { ruleSetting } from '../limits/rule.ts';
 import { hostPort, settings, type Settings } from '../process/config.ts';
-import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
+import { Shutdown, type Service, type Runtime } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { networksSetting } from './address.ts';
@@ -19,13 +19,13 @@ export const GATEWAY_SETTINGS = {
   callsAddress: ['CRS_CALLS_ADDRESS', hostPort],
   projectsAddress: ['CRS_PROJECTS_ADDRESS', hostPort],
   rateLimitAddress: ['CRS_RATE_LIMIT_ADDRESS', hostPort],
-  /** Proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
-  /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
-  lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
-  /** For requests without a usable credential, per client address. */
+  /** Drain period: how long a stopping gateway still serves new requests. Each response then closes its connection (milliseconds). */
+  drainMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
+  /** Rate limit per client address, for requests without a valid credential. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
-  /** How many requests are worked on at once. */
+  /** How many requests are processed concurrently. */
   concurrency: ['CRS_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(8)],
   /** How many responses of an organization may be open at once. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
@@ -35,24 +35,24 @@ export const GATEWAY_SETTINGS = {
 
 type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
 
-/** The resources that a gateway's frame opens for its app. */
+/** The resources that {@link createGateway} provides to a gateway's app. */
 export interface Gateway extends AddressCharging {
   log: Logger;
   queue: RequestQueue;
-  /** Of credentials that auth hasn't verified yet. */
+  /** Limits look-ups of credentials that auth hasn't verified yet. */
   lookUps: LookUps;
   /** Aggregates the log lines of refusals. */
   refusals: RefusalCounts;
-  /** Closes what the app opens. */
-  closer: Closer;
-  /** A client of a service, closed with the gateway. */
+  /** For resources that the app opens. */
+  shutdown: Shutdown;
+  /** Creates a client of a service, which is closed with the gateway. */
   connect: <D>(definition: D, options: { name: string; address: string; timeoutMs: number }) => ServiceClient<D>;
 }
 
 /**
- * A gateway: its limits, request queue and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
- * known. A stop closes everything in reverse order.
+ * Creates a gateway with its limits, request queue and HTTP listener. Stopping it closes everything in reverse order.
  * @param timeoutMs the longest deadline of a request
+ * @param open creates the app's clients, and returns a function that creates the request listener once the gateway's address is known
  */
 export function createGateway(
   timeoutMs: number,
@@ -63,38 +63,38 @@ export function createGateway(
     concurrency,
     tenantConcurrency,
     tenantMetrics,
-    lameDuckMs,
+    drainMs,
     listen: at,
   }: GatewayConfig,
-  { log, tls }: Surroundings,
+  { log, tls }: Runtime,
   open: (gateway: Gateway) => (address: string) => RequestListener,
 ): Service<{ http: string }> {
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   return {
     async start() {
       const limiter = new RateLimiter({ address: rateLimitAddress, log, tls });
-      closer.defer('rate-limit client', () => limiter.close());
+      shutdown.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
       const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, tenantMetrics });
-      closer.defer('request queue', () => queue.close());
+      shutdown.defer('request queue', () => queue.close());
       const lookUps = new LookUps(limiter, queue);
       const refusals = new RefusalCounts(log);
-      closer.defer('counts of refusals', () => refusals.flush());
+      shutdown.defer('refusal counts', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
         const made = client(definition, { ...options, retry: true, tls });
-        closer.defer(`${options.name} client`, () => made.close());
+        shutdown.defer(`${options.name} client`, () => made.close());
         return made;
       };
-      const createListener = open({ ...limits, queue, lookUps, refusals, closer, connect });
+      const createListener = open({ ...limits, queue, lookUps, refusals, shutdown, connect });
 
       const server = createServer(HTTP_TIMEOUTS);
-      const drainMs = timeoutMs + 1_000;
-      const { address, stop, longestStopMs } = await listen(server, { address: at, lameDuckMs, drainMs });
-      closer.defer('http listener', stop, longestStopMs);
-      // The server reads no request before this turn of the event loop ends.
+      const finishMs = timeoutMs + 1_000;
+      const { address, stop, longestStopMs } = await listen(server, { address: at, drainMs, finishMs });
+      shutdown.defer('http listener', stop, longestStopMs);
+      // No request is missed: the server reads none before this turn of the event loop ends.
       server.on('request', createListener(address));
       return { http: address };
     },
-    stop: () => closer.close(),
+    stop: () => shutdown.run(),
   };
 }

@@ -3,14 +3,14 @@ import { ServiceError } from '../errors.ts';
 import type { Check, RateLimiter } from '../limits/limiter.ts';
 import { addressKey, type RequestQueue } from './request-queue.ts';
 
-/** The pause after each look-up for a network whose limit is used up (milliseconds). */
+/** For a network over its limit: pause after each look-up (milliseconds). */
 const PAUSE_MS = 25;
-/** How many look-ups of such a network wait. */
-const WAITING = 16;
-/** How many networks may have look-ups that wait. */
-const NETWORKS = 1_000;
-/** How long a look-up waits (milliseconds). */
-const PATIENCE_MS = 2_000;
+/** For a network over its limit: the queue length. */
+const MAX_WAITING = 16;
+/** The number of networks with queues. */
+const MAX_NETWORKS = 1_000;
+/** How long a look-up may queue (milliseconds). */
+const MAX_WAIT_MS = 2_000;
 
 interface Queue {
   /** Settles when the next look-up may begin. */
@@ -19,15 +19,14 @@ interface Queue {
 }
 
 /**
- * Looks up credentials that auth hasn't verified yet, each in the turn of its client's address. Once the limit of the address is used up, such a
- * credential is almost surely a guess, but it may be a new good one, which has a limit of its own. So they are then looked up one at a time for each
- * network, with a pause after each, and few wait. Without this, an address over its limit could cause a look-up by every request that carries another
- * made-up credential.
+ * Limits the look-ups of credentials that auth hasn't verified yet: otherwise a client could cause a call to auth with each made-up credential. Look-ups
+ * queue by the client's address. A credential from an address over its limit is probably a guess, but might be a valid new one, which has a limit of its
+ * own. So for each network over its limit, credentials are looked up one at a time, with a pause after each, from a short queue.
  */
 export class LookUps {
   readonly #limiter: RateLimiter;
   readonly #queue: RequestQueue;
-  /** By the widest network of the address, so that the owner of many addresses has one queue. */
+  /** By the widest network of the address, so that a client with many addresses has only one queue. */
   readonly #slow = new Map<string, Queue>();
 
   constructor(limiter: RateLimiter, queue: RequestQueue) {
@@ -47,13 +46,13 @@ export class LookUps {
 
   async #runSlowly<T>(network: string, lookUp: () => Promise<T>): Promise<T> {
     const queue = this.#slow.get(network) ?? { free: Promise.resolve(), waiting: 0 };
-    if (queue.waiting >= WAITING || (queue.waiting === 0 && this.#slow.size >= NETWORKS)) throw notLookedUp();
+    if (queue.waiting >= MAX_WAITING || (queue.waiting === 0 && this.#slow.size >= MAX_NETWORKS)) throw notLookedUp();
     this.#slow.set(network, queue);
     queue.waiting++;
     const arrived = performance.now();
     const found = queue.free.then(() => {
-      // While auth is slow, the look-ups at the end of the queue would wait too long.
-      if (performance.now() - arrived > PATIENCE_MS) throw notLookedUp();
+      // While auth is slow, the last look-ups of the queue would otherwise wait too long.
+      if (performance.now() - arrived > MAX_WAIT_MS) throw notLookedUp();
       return lookUp();
     });
     queue.free = found
@@ -67,7 +66,7 @@ export class LookUps {
   }
 }
 
-/** The address's charge refuses the request, whatever its credential would be. */
+/** The kind doesn't reach the client: the gateway charges the address for an invalid credential, and that charge refuses the request with 429. */
 function notLookedUp(): ServiceError {
   return new ServiceError(
     'unauthenticated',

@@ -1,7 +1,7 @@
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { Logger } from '../process/log.ts';
 
-/** Who was refused, as the log names it. */
+/** The client of a refused request, by its log fields. */
 export interface RefusedClient {
   status: number;
   /** The client's address. */
@@ -14,18 +14,18 @@ export interface RefusedClient {
 }
 
 const PERIOD_MS = 1_000;
-/** How many different refusals have a line of their own in a second. A line has about 200 bytes. */
+/** Maximum number of aggregated lines per second. A line has about 200 bytes. */
 const MAX_LINES = 1_000;
 
 /**
- * Aggregates the log lines of refusals, so that a client that repeats a refused request can't fill the log: the first of a second is logged as the request
- * that it is, and the others of the same client share one line with their count. Refusals of further clients share one line for each status.
+ * Aggregates the log lines of refusals, so that a client that repeats a refused request can't flood the log. In each second, a client's first refusal is
+ * logged as a normal `request` line, and its others share one line with their count. Beyond `MAX_LINES`, refusals share one line per status.
  */
 export class RefusalCounts {
   readonly #log: Logger;
   readonly #counts = new Map<string, RefusedClient & { count: number }>();
   readonly #others = new Map<number, number>();
-  /** Outside of the trace of the request that happens to come first. */
+  /** Runs outside the trace of the request that schedules it. */
   readonly #flushLater = context.bind(ROOT_CONTEXT, () => this.flush());
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,7 +33,7 @@ export class RefusalCounts {
     this.#log = log;
   }
 
-  /** Counts a refusal. @returns whether it is the first of its client in this second, and has to be logged by itself */
+  /** Counts a refusal. @returns whether it is the client's first one in this second, which the caller logs itself */
   count({ status, client_address, credential, organization, key_id, grant_id }: RefusedClient): boolean {
     this.#timer ??= setTimeout(this.#flushLater, PERIOD_MS).unref();
     const kind = [status, client_address, credential, organization, key_id, grant_id].join(' ');

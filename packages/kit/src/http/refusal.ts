@@ -1,9 +1,9 @@
 import { REASONS, ServiceError, toServiceError } from '../errors.ts';
 
-/** The closed list of codes of an error envelope. */
+/** The codes of the error envelope. A public, closed list. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
 
-/** Why a request isn't served, as the client reads it. */
+/** An error response to a client. All its properties but `cause` are public. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -23,7 +23,7 @@ export function methodNotAllowed(allowed: string[]): Refusal {
   return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
 }
 
-/** Any thrown value as a refusal. An error that isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
+/** Converts any thrown value into a refusal. An unexpected error becomes an opaque 500, with the error as its cause for the log. */
 export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;
   const error = toServiceError(thrown);
@@ -31,8 +31,8 @@ export function toRefusal(thrown: unknown): Refusal {
     case 'invalid_argument':
       return new Refusal(400, 'bad_request', error.message, {}, error);
     case 'unauthenticated':
-      // A caller token that a service refuses is our fault, unless its user was deleted after it was made.
-      return error.reason === REASONS.userGone ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
+      // A caller token that a service refuses is our bug, unless its user was deleted after the token was issued.
+      return error.reason === REASONS.userDeleted ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
     case 'failed_precondition':
@@ -73,7 +73,7 @@ function retryAfter(error: ServiceError): Record<string, string> {
   return { 'Retry-After': String(error.retryAfterSeconds ?? 1) };
 }
 
-/** The media type and the body of the answer to a refused request: by default, the error envelope as JSON. */
+/** Returns the media type and the body of a refusal as an error envelope in JSON. */
 export function renderEnvelope({ code, message }: Refusal, requestId: string): [type: string, body: string] {
   return ['application/json', JSON.stringify({ error: { code, message, request_id: requestId } })];
 }

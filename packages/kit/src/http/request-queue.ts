@@ -4,29 +4,29 @@ import { FairQueue } from '../limits/fair-queue.ts';
 import { meter } from '../process/telemetry.ts';
 import { stateOf } from './request.ts';
 
-/** How many requests of a key wait for their turn: more than the default rate limit, which may arrive at one moment. */
+/** Queue length of one key: more than the default rate limit, which may arrive all at once. */
 const WAITING_PER_KEY = 1_000;
-/** How many requests wait in all, because waiting requests cost memory. */
+/** Queue length of all keys together. Bounded because waiting requests use memory. */
 const WAITING = 2_000;
-/** How much of the work that runs at once may be of one key. The rest is left to others, whose work then never waits for that key's. */
-const KEY_PART = 3 / 4;
-/** How many keys can have all their responses open at once before keys have to share. */
+/** The share of concurrent requests that one key may have. The rest is reserved for other keys, so that they never wait for this one. */
+const KEY_SHARE = 3 / 4;
+/** How many keys can have their maximum of open responses at the same time. */
 const BUSY_KEYS = 16;
-/** A request that takes longer waits for a service or a database, and doesn't keep this process busy. */
+/** A slow request waits for a service or a database, and doesn't load this process, so it frees its slot after this time. */
 const COUNTED_MS = 250;
 
 export interface RequestQueueOptions {
-  /** How many requests are worked on at once: a small multiple of what saturates the process. */
+  /** How many requests are processed concurrently: a small multiple of the number that saturates the process. */
   concurrency: number;
-  /** How many responses of one organization or address may be open, from the start of their work until their clients have read them. */
+  /** How many responses of one organization or address may be open, from the start of processing until the client has read the response. */
   perKey: number;
   /** Whether metrics name organizations. */
   tenantMetrics: boolean;
 }
 
 /**
- * Bounds the work of a gateway. Organizations, and addresses of unauthenticated clients, take turns. Open responses are bounded apart from the work, so
- * that clients which read slowly don't hold up the work of others.
+ * Bounds the work of a gateway, fairly between organizations and addresses of unauthenticated clients, which are its keys. Open responses are bounded
+ * separately from processing, so that clients that read slowly don't delay the requests of others.
  */
 export class RequestQueue {
   readonly #work: FairQueue;
@@ -42,22 +42,22 @@ export class RequestQueue {
 
   constructor({ concurrency, perKey, tenantMetrics }: RequestQueueOptions) {
     const waiting = { waitingPerKey: WAITING_PER_KEY, waitingTotal: WAITING };
-    const perKeyAtOnce = Math.max(1, Math.floor(concurrency * KEY_PART));
+    const perKeyAtOnce = Math.max(1, Math.floor(concurrency * KEY_SHARE));
     this.#work = new FairQueue({ name: 'work', total: concurrency, perKey: perKeyAtOnce, countedMs: COUNTED_MS, ...waiting });
     this.#responses = new FairQueue({ name: 'responses', total: perKey * BUSY_KEYS, perKey, ...waiting });
     this.#tenantMetrics = tenantMetrics;
   }
 
   /**
-   * Waits for a request's turn. Its work ends when its response is complete, or when its client has disconnected.
+   * Waits for a request's slot. The slot is released when the response is complete or the client has disconnected.
    * @param key an organization's id, or {@link addressKey}
-   * @throws ServiceError resource_exhausted if its turn doesn't come in time, deadline_exceeded if the client has disconnected
+   * @throws ServiceError resource_exhausted if it gets no slot in time, deadline_exceeded if the client has disconnected
    */
   async enter(key: string, response: Response): Promise<void> {
     const state = stateOf(response);
     const closed = await this.#responses.acquire(key, state);
     response.once('close', closed);
-    // The response may have closed before the listener was there.
+    // The response may have closed before the listener was added.
     if (state.signal.aborted) closed();
     const done = await this.#work.acquire(key, state);
     const since = performance.now();
@@ -70,7 +70,7 @@ export class RequestQueue {
     if (state.signal.aborted) finish();
   }
 
-  /** Runs work that answers no request by itself, in its turn. @throws as {@link enter}, and what the work throws */
+  /** Runs work that isn't itself a request, once it gets a slot. @throws as {@link enter}, and what the work throws */
   async run<T>(key: string, wanted: Work, work: () => Promise<T>): Promise<T> {
     const done = await this.#work.acquire(key, wanted);
     try {
@@ -80,7 +80,7 @@ export class RequestQueue {
     }
   }
 
-  /** OpenTelemetry bounds the number of organizations that are told apart. */
+  /** Measures by organization. OpenTelemetry limits how many it distinguishes. */
   #measure(key: string, seconds: number): void {
     if (!this.#tenantMetrics || isAddressKey(key)) return;
     const attributes = { 'crs.organization': key };
@@ -94,7 +94,7 @@ export class RequestQueue {
   }
 }
 
-/** The key of an unauthenticated client's address. No organization's id has a colon. */
+/** Returns the key of an unauthenticated client's address. Organization ids have no colons, so keys don't collide. */
 export function addressKey(address: string): string {
   return `address:${address}`;
 }

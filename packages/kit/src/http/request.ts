@@ -5,36 +5,36 @@ import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
-import type { RequestFacts } from './register.ts';
+import type { AccessLogFields } from './access-log.ts';
 
-/** State of a request on its way through a gateway. */
+/** A gateway's state of a request, in `response.locals`. */
 export interface RequestState {
-  /** The trace id. The client quotes it; logs and spans are found by it. */
+  /** The request id that the client gets, which is also the trace id. */
   id: string;
   span: Span;
   /** Epoch milliseconds. */
   deadline: number;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
-  /** Set where the request carries a usable credential. */
+  /** Set once the request's credential has been verified. */
   callerToken?: CallOptions['token'];
   /** Path template of the route that matched. */
   route?: string;
-  /** For the request's line in the log. */
-  facts: RequestFacts;
+  /** Further fields of the request's access log line. */
+  logFields: AccessLogFields;
 }
 
 export function stateOf(response: Response): RequestState {
   return response.locals['state'] as RequestState;
 }
 
-/** Options of the calls that a request makes to services. */
+/** Returns the options for calls to services on behalf of the request. */
 export function callOf(response: Response): CallOptions & { deadline: number } {
   const { callerToken, deadline, signal } = stateOf(response);
   return { token: callerToken, deadline, signal };
 }
 
-/** Headers that carry a request's id and trace to the next HTTP server. */
+/** Returns headers that pass the request id and the trace on to another HTTP server. */
 export function traceHeaders(response: Response): Record<string, string> {
   const headers: Record<string, string> = { 'X-Request-Id': stateOf(response).id };
   propagation.inject(context.active(), headers);
@@ -49,44 +49,48 @@ export interface TraceOptions {
   timeoutOf: (request: Request) => number;
   /** The client's address, for the log. */
   addressOf: (request: Request) => string;
-  /** Absent: each refusal has a line of its own. */
+  /** Aggregates the log lines of refusals. Absent: each refusal is logged separately. */
   refusals?: { counts: RefusalCounts; /** The client's address, for limits. */ addressOf: (request: Request) => string };
-  /** Whether only our own gateways ask: their trace goes on, and with it the request id. */
-  isInner?: boolean;
+  /** Whether only our own gateways send requests. Their trace, and with it their request id, is then continued. */
+  isInternal?: boolean;
 }
 
 /**
- * Starts a trace for every request, and measures and logs the request when it ends. The trace id is the request id. An outside trace
- * context is only linked, because strangers must choose neither our ids nor our sampling.
+ * Starts a trace for every request, and measures and logs the request when it ends. The trace id is the request id. A trace context from an external
+ * client is only linked, because external clients must control neither our ids nor our sampling.
  */
-export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInner = false }: TraceOptions) {
+export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInternal = false }: TraceOptions) {
   const spans = tracer(name);
   const duration = meter(name).createHistogram('http.server.request.duration', {
     unit: 's',
-    description: 'Time to answer a request.',
+    description: 'Time until the response to a request was sent.',
   });
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
     const sent = propagation.extract(ROOT_CONTEXT, request.headers);
-    const outside = isInner ? undefined : trace.getSpanContext(sent);
-    const links = outside ? [{ context: outside }] : [];
-    const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: !isInner, links }, isInner ? sent : ROOT_CONTEXT);
-    const gone = new AbortController();
+    const external = isInternal ? undefined : trace.getSpanContext(sent);
+    const links = external ? [{ context: external }] : [];
+    const span = spans.startSpan(
+      request.method,
+      { kind: SpanKind.SERVER, root: !isInternal, links },
+      isInternal ? sent : ROOT_CONTEXT,
+    );
+    const disconnected = new AbortController();
     const state: RequestState = {
       id: span.spanContext().traceId,
       span,
       deadline: Date.now() + timeoutOf(request),
-      signal: gone.signal,
-      facts: {},
+      signal: disconnected.signal,
+      logFields: {},
     };
-    // A closed socket no longer tells its peer.
+    // Read now, because a closed socket no longer has its peer's address.
     const clientAddress = addressOf(request);
     const limitedAddress = refusals?.addressOf(request);
     const traced = trace.setSpan(ROOT_CONTEXT, span);
     response.locals['state'] = state;
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {
-      if (!response.writableFinished) gone.abort(deadlineExceeded());
+      if (!response.writableFinished) disconnected.abort(deadlineExceeded());
       const seconds = (performance.now() - started) / 1000;
       const attributes = attributesOf(request.method, state.route ?? 'none', response.statusCode);
       duration.record(seconds, attributes);
@@ -102,11 +106,15 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
         bytes: lengthOf(request, response),
         aborted: response.writableFinished ? undefined : true,
         client_address: clientAddress,
-        ...state.facts,
+        ...state.logFields,
       };
-      // The socket may close in the trace of another request.
+      // Log in this request's context: the socket may close while another request's is active.
       if (isRefusal(response.statusCode, state) && limitedAddress !== undefined) {
-        const client = { ...state.facts, status: state.facts.tool_status ?? response.statusCode, client_address: limitedAddress };
+        const client = {
+          ...state.logFields,
+          status: state.logFields.tool_status ?? response.statusCode,
+          client_address: limitedAddress,
+        };
         if (!refusals!.counts.count(client)) return;
       }
       context.with(traced, () => log.info(line, 'request'));
@@ -115,12 +123,12 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
   };
 }
 
-/** Whether a request was refused for its credential or a limit: clients may repeat such requests without end. */
-function isRefusal(status: number, { facts }: RequestState): boolean {
-  return status === 401 || status === 429 || facts.tool_status === 429;
+/** Whether a request was refused for its credential or a limit. Clients may repeat such requests endlessly, so their log lines are aggregated. */
+function isRefusal(status: number, { logFields }: RequestState): boolean {
+  return status === 401 || status === 429 || logFields.tool_status === 429;
 }
 
-/** A request's labels in metrics. @param route path template, or `none` */
+/** Returns a request's attributes in metrics. @param route path template, or `none` */
 function attributesOf(method: string, route: string, status: number) {
   return {
     'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER',
@@ -129,10 +137,10 @@ function attributesOf(method: string, route: string, status: number) {
   };
 }
 
-/** Strangers can send any method; only these become labels of metrics. */
+/** The methods that metrics distinguish. A client may send any text as its method, which must not create new time series. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
 
-/** The length of an answer's body, in bytes; undefined where the answer doesn't state it. */
+/** Returns the length of a response's body in bytes; undefined if the response has no Content-Length. */
 function lengthOf({ method }: Request, response: Response): number | undefined {
   if (method === 'HEAD' || response.statusCode === 304) return 0;
   const length = response.getHeader('content-length');

@@ -9,7 +9,7 @@ export interface FairQueueOptions {
   total: number;
   /** The slots that one key may hold. */
   perKey: number;
-  /** Frees a slot after this many milliseconds, because work that runs for so long mostly waits for another process. Absent: never. */
+  /** Frees a slot after this many milliseconds, because work that takes that long mostly waits for another process. Absent: never. */
   countedMs?: number;
   /** The queue length of one key. */
   waitingPerKey: number;
@@ -53,11 +53,11 @@ export class FairQueue {
   #waiting = 0;
   readonly #attributes: Record<string, string>;
   readonly #shed = meter('kit').createCounter('crs.bulkhead.shed', {
-    description: 'Work that was refused, as there was too much of it.',
+    description: 'Work that was refused because of overload.',
   });
   readonly #waited = meter('kit').createHistogram('crs.bulkhead.wait.duration', {
     unit: 's',
-    description: 'Time until work that had to wait got a slot.',
+    description: 'Time that work waited for a slot.',
   });
   readonly #closeMetrics: () => void;
 
@@ -68,7 +68,7 @@ export class FairQueue {
     for (const reason of ['queue_full', 'wait_too_long']) {
       this.#shed.add(0, { ...this.#attributes, 'crs.bulkhead.reason': reason });
     }
-    const description = 'Work by state: under way or waiting.';
+    const description = 'Work by state: running or waiting.';
     this.#closeMetrics = observeGauge('kit', 'crs.bulkhead.work', { description }, (result) => {
       result.observe(this.#held, { ...this.#attributes, 'crs.bulkhead.state': 'under_way' });
       result.observe(this.#waiting, { ...this.#attributes, 'crs.bulkhead.state': 'waiting' });

@@ -21,7 +21,7 @@ export class FixedWindows {
 
   /** @returns all hits of the window, these included, and the whole milliseconds until it closes */
   add(key: string, amount: number, windowMs: number): { count: number; resetInMs: number } {
-    // Fractions would add up to one more millisecond.
+    // Whole milliseconds, because sums of fractions could be rounded up to one more.
     const now = Math.floor(this.#now());
     let window = this.#windows.get(key);
     if (!window || window.endsAt <= now) this.#windows.set(key, (window = { count: 0, endsAt: now + windowMs }));

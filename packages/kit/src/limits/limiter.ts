@@ -44,7 +44,7 @@ interface PendingCheck {
 }
 
 /** A cached refusal. The service would refuse every request until `refusedUntil`. */
-interface Refusal {
+interface CachedRefusal {
   limit: number;
   endsAt: number;
   refusedUntil: number;
@@ -67,14 +67,14 @@ export class RateLimiter {
   readonly #service: ServiceClient<RateLimitServiceService>;
   readonly #log: Logger;
   readonly #now: () => number;
-  readonly #refusals = new LRUCache<string, Refusal>({ max: MAX_COUNTERS });
+  readonly #refusals = new LRUCache<string, CachedRefusal>({ max: MAX_COUNTERS });
   /** Counts while the service doesn't respond. */
   readonly #localWindows: FixedWindows;
   readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', {
-    description: 'Charges that were decided. A request over IPv6 without a usable credential has three.',
+    description: 'Decided charges. A request over IPv6 without a valid credential has three.',
   });
   readonly #failures = meter('kit').createCounter('crs.ratelimit.failures', {
-    description: 'Charges that the rate-limit service gave no answer to.',
+    description: 'Charges for which the rate-limit service did not respond.',
   });
   #pending: PendingCheck[] = [];
   #warnAt = -Infinity;
@@ -82,14 +82,14 @@ export class RateLimiter {
   constructor({ address, timeoutMs = 500, log, tls, now = () => performance.now() }: RateLimiterOptions) {
     this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, retry: false, tls });
     this.#log = log;
-    // Fractions would add up to one more millisecond.
+    // Whole milliseconds, because sums of fractions could be rounded up to one more.
     this.#now = () => Math.floor(now());
     this.#localWindows = new FixedWindows(now, MAX_COUNTERS);
   }
 
   /**
    * Charges one request to all its counters, by one call. A request that a cached refusal covers isn't charged at all: otherwise a single
-   * address over its limit would use up the limits of the networks around it.
+   * address over its limit would use up the limits of the networks that contain it.
    */
   async check(check: Check): Promise<Decision> {
     const refusal = this.#refusalOf(check);
@@ -161,7 +161,7 @@ export class RateLimiter {
     if (!verdict.allowed) {
       const { limit, resetInMs } = verdict;
       // The window closes between these two times. Repeating the refusal until the earlier one never refuses too long; the client is told
-      // the later one, so that it doesn't come back too early.
+      // the later one, so that it doesn't retry too early.
       this.#refusals.set(key, { limit, endsAt: this.#now() + resetInMs, refusedUntil: chargedAt + resetInMs });
     }
     return { ...verdict, source: 'service' };

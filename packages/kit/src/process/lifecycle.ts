@@ -4,7 +4,7 @@ import { withTimeout } from './timeout.ts';
 import type { Tls } from './tls.ts';
 
 /** What a process provides to its service. */
-export interface Surroundings {
+export interface Runtime {
   log: Logger;
   /** Absent: the service listens and connects without TLS. */
   tls?: Tls | undefined;
@@ -18,42 +18,42 @@ export interface Service<Addresses extends Record<string, string> = Record<strin
   dependencies?: Dependencies;
 }
 
-interface Step {
+interface ShutdownStep {
   name: string;
   close: () => unknown;
   timeoutMs: number;
 }
 
-/** Closes resources in reverse order of opening. Each step has a timeout, so that one that hangs can't block the others. */
-export class Closer {
-  readonly #steps: Step[] = [];
+/** The shutdown of a service: closes its resources in reverse order of opening. Each step has a timeout, so that one that hangs can't block the others. */
+export class Shutdown {
+  readonly #steps: ShutdownStep[] = [];
   readonly #log: Logger;
-  #closing: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
   /**
-   * Adds a step. If closing has already begun, because the service was stopped while it started, the step runs at once.
+   * Adds a step. If the shutdown has already begun, because the service was stopped while it started, the step runs at once.
    * @param timeoutMs after this time the next step runs
    */
   defer(name: string, close: () => unknown, timeoutMs = 10_000): void {
     const step = { name, close, timeoutMs };
-    if (this.#closing) this.#closing = this.#closing.then(() => this.#run(step));
+    if (this.#running) this.#running = this.#running.then(() => this.#runStep(step));
     else this.#steps.push(step);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#runAll();
-    return this.#closing;
+  run(): Promise<void> {
+    this.#running ??= this.#runAll();
+    return this.#running;
   }
 
   async #runAll(): Promise<void> {
-    for (const step of this.#steps.toReversed()) await this.#run(step);
+    for (const step of this.#steps.toReversed()) await this.#runStep(step);
   }
 
-  async #run({ name, close, timeoutMs }: Step): Promise<void> {
+  async #runStep({ name, close, timeoutMs }: ShutdownStep): Promise<void> {
     try {
       await withTimeout(Promise.resolve(close()), timeoutMs);
     } catch (error) {
@@ -69,8 +69,8 @@ const FORCE_AFTER_MS = 45_000;
  *
  * On SIGTERM, `/readyz` fails at once. A gateway keeps serving for its drain period (5 s), closes each connection after its next response, and then
  * finishes requests in flight (up to 11 s, for tools 16 s). Other services refuse new calls at once (GOAWAY) and finish calls in flight (up to 16 s).
- * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s, of which a preStop sleep takes 5 s, so
- * that the pod has left the endpoints before SIGTERM.
+ * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s. It includes a preStop
+ * sleep of 5 s, so that the pod has left the endpoints before SIGTERM.
  */
 export async function runUntilSignal(service: Service, log: Logger): Promise<void> {
   const stopped = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
-import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
+import { Shutdown, runUntilSignal, type Service, type Runtime } from './lifecycle.ts';
 import { createLogger } from './log.ts';
 import { trimMemory } from './memory.ts';
 import { startOps } from './ops.ts';
@@ -37,32 +37,29 @@ const CONNECT_TIMEOUT_MS = 5_000;
  * process is ready once the service has started and is connected to the services that it calls. A process that can't start logs the reason and exits
  * with 1.
  */
-export async function runMain(
-  name: string,
-  create: (environment: Environment, surroundings: Surroundings) => Service,
-): Promise<void> {
+export async function runMain(name: string, create: (environment: Environment, runtime: Runtime) => Service): Promise<void> {
   const environment = process.env;
   const log = createLogger(name);
-  const closer = new Closer(log);
+  const shutdown = new Shutdown(log);
   try {
     const { opsListen, healthListen, logLevel, tlsDir, peerDomain, furtherPeers } = readConfig(environment);
     log.level = logLevel;
     const telemetry = startTelemetry(name, environment);
-    closer.defer('telemetry', () => telemetry.stop());
+    shutdown.defer('telemetry', () => telemetry.stop());
     // After telemetry, because the TLS files and the service register metrics when they are created.
     const peers = peerDomain === undefined ? undefined : new Peers(peerDomain, furtherPeers);
     if (peers && tlsDir === undefined)
       throw new Error('CRS_TLS_PEER_DOMAIN: needs CRS_TLS_DIR; without certificates, clients have no names.');
     const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log, peers);
-    closer.defer('tls', () => tls?.close());
+    shutdown.defer('tls', () => tls?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';
     const description = '1 while the process should get traffic, else 0.';
     observeGauge('kit', 'crs.ready', { description }, (result) => result.observe(state === 'ready' ? 1 : 0));
     const ops = await startOps(opsListen, telemetry, () => state === 'ready');
-    closer.defer('ops', () => ops.stop());
+    shutdown.defer('ops', () => ops.stop());
     const health = healthListen === undefined ? undefined : await startHealth(healthListen, service.dependencies);
-    closer.defer('health', () => health?.stop());
+    shutdown.defer('health', () => health?.stop());
     const watched: Service = {
       start: async () => {
         const addresses = await service.start();
@@ -86,7 +83,7 @@ export async function runMain(
     log.fatal({ err: error }, 'the process failed');
     process.exitCode = 1;
   } finally {
-    await closer.close();
+    await shutdown.run();
     // A closed gRPC client may still be connecting to a host that is down, which would keep the process alive until the kernel gives up.
     process.exit();
   }

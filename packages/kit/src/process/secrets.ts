@@ -32,16 +32,16 @@ export function parseSecrets(text: string): Secrets {
 }
 
 function parseOne(part: string, index: number): Secret {
-  const place = `part ${index + 1} of the list`;
+  const which = `part ${index + 1} of the list`;
   const colon = part.indexOf(':');
   const id = part.slice(0, Math.max(colon, 0));
   if (!ID.test(id))
     throw new Error(
-      `must be id:secret[,id:secret...]: ${place} must begin with an id of 1 to 32 of A-Z, a-z, 0-9, ".", "_" and "-"`,
+      `must be id:secret[,id:secret...]: ${which} must begin with an id of 1 to 32 of A-Z, a-z, 0-9, ".", "_" and "-"`,
     );
   const secret = part.slice(colon + 1);
-  if (!PRINTABLE.test(secret)) throw new Error(`${place}: the secret must be printable ASCII without spaces and commas`);
-  requireLength(secret, `${place}: the secret must have`);
+  if (!PRINTABLE.test(secret)) throw new Error(`${which}: the secret must be printable ASCII without spaces and commas`);
+  requireLength(secret, `${which}: the secret must have`);
   return { id, secret };
 }
 

@@ -62,7 +62,7 @@ export class Tls {
         'When the certificate in use expires, in Unix time.',
         () => new X509Certificate(this.#files.cert),
       ),
-      observeExpiry('crs.tls.authority.expiry', 'When the authority of the certificate in use expires, in Unix time.', () =>
+      observeExpiry('crs.tls.authority.expiry', 'When the CA of the certificate in use expires, in Unix time.', () =>
         rootOf(this.#files),
       ),
     ];

@@ -85,7 +85,7 @@ function serviceConfig(retry: boolean) {
         },
       },
     ],
-    // More tokens than there are calls in flight when a replica ends.
+    // More tokens than calls that may be in flight when a replica ends, so that all of them may be retried.
     retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
   };
 }

@@ -46,8 +46,8 @@ export interface ClientOptions {
 
 /** Errors that count against the target's health. */
 const UNHEALTHY_KINDS = new Set(['unavailable', 'deadline_exceeded', 'internal']);
-/** Reasons for which such an error doesn't count. */
-const HEALTHY_REASONS = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
+/** Errors with these reasons don't count, whatever their kind. */
+const HEALTHY_REASONS = new Set<string>([REASONS.slowWork, REASONS.nodeUnavailable, REASONS.notOffered]);
 
 /** Whether the caller stopped waiting before the deadline, which says nothing about the target's health. */
 function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
@@ -79,9 +79,9 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   const breaker = createBreaker(name);
   const duration = meter('kit').createHistogram('rpc.client.call.duration', {
     unit: 's',
-    description: 'Time until a call was answered.',
+    description: 'Time until a call got a response.',
   });
-  const description = '1 while calls to the target are refused at once, 0.5 while it is tried again.';
+  const description = '1 while calls to the target are rejected immediately, 0.5 while a trial call is in progress.';
   const closeMetrics = observeGauge('kit', 'crs.breaker.open', { description }, (result) =>
     result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: name }),
   );

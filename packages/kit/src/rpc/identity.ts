@@ -14,7 +14,7 @@ export interface OrganizationIdentity {
   keyId: string;
   /** Dotted paths of the call detail that this organization sees. */
   allowedFields: string[];
-  /** Interviewees' names are shown anonymized. */
+  /** Whether responses contain interviewees' names only anonymized. */
   anonymize: boolean;
   writeSurface: boolean;
   readOnly: boolean;
@@ -45,7 +45,7 @@ const EVERY_SERVICE = audienceOf('internal');
 
 /**
  * Signs an identity into a token that lives `seconds`.
- * @param service the service that accepts the token, besides auth, to which it forwards the token. Undefined: all services
+ * @param service the service that accepts the token. Auth accepts it too, because the service forwards it to auth. Undefined: all services
  */
 export function signIdentity(
   identity: Identity,

@@ -2,7 +2,7 @@ import type { Counter } from '@opentelemetry/api';
 import { REASONS, toServiceError, type ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { meter } from '../process/telemetry.ts';
-import { admit } from './admission.ts';
+import { admit } from './admitted-callers.ts';
 import type { Identity, OperatorIdentity, Verifier } from './identity.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights, type IncomingCall } from './operators.ts';
 

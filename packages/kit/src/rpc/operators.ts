@@ -39,11 +39,11 @@ export interface OperatorDirectory {
   /** @throws ServiceError unauthenticated if the operator was revoked or has expired */
   rightsOf(identity: OperatorIdentity, call: IncomingCall): Promise<OperatorRights>;
   /** Records in the audit trail that a call was refused. */
-  refused(refusal: Refusal): Promise<void>;
+  refused(call: RefusedCall): Promise<void>;
 }
 
 /** A refused call to an RPC for operators, whoever made it. */
-export interface Refusal extends Pick<IncomingCall, 'token' | 'address'> {
+export interface RefusedCall extends Pick<IncomingCall, 'token' | 'address'> {
   action: string;
   /** The kind of the error. */
   outcome: string;

@@ -15,7 +15,7 @@ import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
-import { admit, type Admission } from './admission.ts';
+import { admit, type AdmittedCallers } from './admitted-callers.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
 import { operatorInterceptor, type Interceptor } from './operator-interceptor.ts';
 import type { OperatorDirectory, OperatorRights, IncomingCall } from './operators.ts';
@@ -33,16 +33,16 @@ export interface CallContext<K extends CallerKind = CallerKind> extends Incoming
 type CallerKind = IdentityKind | 'anyone';
 
 export interface Rpc<Request, Response> {
-  admission: Admission;
+  callers: AdmittedCallers;
   handle(request: Request, call: CallContext): Promise<Response>;
 }
 
 /** Defines an RPC: the callers that it admits, with the rights that they need, and its handler. Calls of operators that fail are audited. */
-export function rpc<const A extends Admission, Request, Response>(
-  admission: A,
+export function rpc<const A extends AdmittedCallers, Request, Response>(
+  callers: A,
   handle: (request: Request, call: CallContext<Extract<keyof A, CallerKind>>) => Promise<Response>,
 ): Rpc<Request, Response> {
-  return { admission, handle: handle as unknown as Rpc<Request, Response>['handle'] };
+  return { callers, handle: handle as unknown as Rpc<Request, Response>['handle'] };
 }
 
 type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R } ? R : never;
@@ -89,7 +89,7 @@ export interface ServeOptions {
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
 /** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 15 s. */
-export const DRAIN_MS = 16_000;
+export const FINISH_MS = 16_000;
 
 /** Serves gRPC, with health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop. */
 export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
@@ -118,7 +118,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
-        const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
+        const force = setTimeout(() => server.forceShutdown(), FINISH_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();
@@ -136,11 +136,11 @@ function implement(
   options: ServeOptions,
 ): UntypedHandleCall {
   const { name, log } = options;
-  const { admission } = target;
-  const access = 'operator' in admission ? admission.operator : undefined;
-  const intercept = access ? operatorInterceptor(access, options) : callerInterceptor(admission, options.verify);
+  const { callers } = target;
+  const access = 'operator' in callers ? callers.operator : undefined;
+  const intercept = access ? operatorInterceptor(access, options) : callerInterceptor(callers, options.verify);
   const spans = tracer(name);
-  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
+  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to handle a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
 
   const respond = async (
@@ -229,6 +229,6 @@ function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function callerInterceptor(admission: Admission, verify: Verifier): Interceptor {
-  return async ({ token }, handle) => handle(await admit(admission, token, verify), undefined);
+function callerInterceptor(callers: AdmittedCallers, verify: Verifier): Interceptor {
+  return async ({ token }, handle) => handle(await admit(callers, token, verify), undefined);
 }

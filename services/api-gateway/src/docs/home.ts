@@ -12,7 +12,7 @@ const ABOUT =
   'Keeps the records of an organization’s research calls: expert interviews and recorded meetings, with summaries, key takeaways, ' +
   'questions and answers, and transcripts.';
 
-/** The page at `/`, which runs no script. */
+/** Renders the page at `/`, which has no scripts. */
 export function renderHome({ publicUrl, toolsUrl }: Addresses, { icon, style }: { icon: string; style: string }): string {
   return String(
     html`<!doctype html>
@@ -62,7 +62,7 @@ export function renderHome({ publicUrl, toolsUrl }: Addresses, { icon, style }: 
   );
 }
 
-/** `/llms.txt`, in the form of llmstxt.org: a heading, a summary, and lists of links. */
+/** Renders `/llms.txt` in the format of llmstxt.org: a heading, a summary, and lists of links. */
 export function renderForModels({ publicUrl, toolsUrl }: Addresses): string {
   const tools =
     toolsUrl === undefined
@@ -77,7 +77,7 @@ export function renderForModels({ publicUrl, toolsUrl }: Addresses): string {
 
 > ${ABOUT}
 
-The REST API is at ${publicUrl}/v1. Each request carries an organization's API key: \`Authorization: Bearer crk_...\`. Answers are JSON. Errors have the shape \`{"error": {"code", "message", "request_id"}}\`, and the message says what to do.
+The REST API is at ${publicUrl}/v1. Each request carries an organization's API key: \`Authorization: Bearer crk_...\`. Responses are JSON. Errors have the shape \`{"error": {"code", "message", "request_id"}}\`, and the message explains what to do.
 
 ## Documentation
 

@@ -56,7 +56,7 @@ export function buildDocs(document: Record<string, unknown>, addresses: Addresse
 }
 
 /**
- * A file of the docs page. Its path contains a hash of its bytes, so browsers may cache it forever. `compressed` compresses it at the first
+ * Returns a file of the docs page. Its path contains a hash of its bytes, so that browsers may cache it forever. `compressed` compresses it on its first
  * call.
  */
 function asset(name: string, type: string, body: Buffer) {
@@ -69,7 +69,7 @@ function asset(name: string, type: string, body: Buffer) {
   };
 }
 
-/** The developer tools of browsers would request a source map that isn't there. */
+/** Removes the reference to a source map, which browsers' developer tools would request in vain. */
 function withoutSourceMap(script: Buffer): Buffer {
   return Buffer.from(script.toString().replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'));
 }
@@ -85,7 +85,7 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
     defaultOpenAllTags: true,
     documentDownloadType: 'none',
     hiddenClients: HIDDEN_CLIENTS,
-    // The rest turns off features that contact other origins or that nobody needs here.
+    // The remaining settings turn off features that contact other origins or aren't useful here.
     agent: { disabled: true },
     mcp: { disabled: true },
     hideClientButton: true,
@@ -114,7 +114,7 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
   );
 }
 
-/** Request samples appear in the most used languages only, not for all 40 libraries. */
+/** Request samples are limited to the most popular languages, of 40 that Scalar supports. */
 const HIDDEN_CLIENTS = Object.fromEntries(
   ['c', 'clojure', 'dart', 'fsharp', 'http', 'kotlin', 'objc', 'ocaml', 'powershell', 'r', 'rust', 'swift'].map((name) => [
     name,

@@ -6,10 +6,10 @@ import { notAcceptable } from '../http/refusal.ts';
 import { send, type Entity } from '../http/send.ts';
 import { PAGE_HEADERS, type Docs } from './page.ts';
 
-/** One year is the longest that browsers honor. */
+/** One year is the maximum that browsers respect. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** `/`, `/docs` with its files, and `/llms.txt`. They need no credential. */
+/** Creates the routes `/`, `/docs` with its files, and `/llms.txt`. They need no credential. */
 export function docsRoutes({ pages, assets }: Docs): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const [path, page] of Object.entries(pages)) {
@@ -32,7 +32,7 @@ export function docsRoutes({ pages, assets }: Docs): Router {
   return router;
 }
 
-/** Checks in the same order as the API. @throws Refusal 400, 405 or 406 */
+/** Checks a request in the same order as the API does. @throws Refusal 400, 405 or 406 */
 function check(request: Request, response: Response, route: string, { type }: Entity): void {
   stateOf(response).route = route;
   if (!['GET', 'HEAD'].includes(request.method)) throw methodNotAllowed(['GET', 'HEAD']);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flag, instant, parseQuery, wholeNumber } from './query.ts';
+import { flag, timestamp, parseQuery, wholeNumber } from './query.ts';
 
 const schema = z.object({
-  from: instant.optional(),
+  from: timestamp.optional(),
   page: wholeNumber(1, 2_147_483_647).default(1),
   whole: flag.default(true),
 });
@@ -125,8 +125,8 @@ describe('an instant', () => {
     ['0099-12-31T23:59:59Z', '0099-12-31T23:59:59.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ['9999-12-31T23:59:59-00:00', '9999-12-31T23:59:59.000Z'],
-  ])('%s', (text, instant) => {
-    expect(parse(`?from=${text}`).from?.toISOString()).toBe(instant);
+  ])('%s', (text, timestamp) => {
+    expect(parse(`?from=${text}`).from?.toISOString()).toBe(timestamp);
   });
 
   it.each([
@@ -201,7 +201,7 @@ describe('an instant', () => {
   });
 
   it('is named where it is missing', () => {
-    const required = z.object({ start: instant });
+    const required = z.object({ start: timestamp });
     expect(() => parseQuery('/', required)).toThrow('start: is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z');
   });
 });

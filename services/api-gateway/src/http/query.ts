@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { parseInstant, unstorable } from '@crs/kit/text';
+import { parseTimestamp, unstorable } from '@crs/kit/text';
 
 /** The schema of a query without parameters. */
 export const NO_PARAMETERS = z.object({});
 
 /**
- * The query of a request, by a schema of strings. A bad parameter is refused by name, never ignored or clamped.
+ * Parses the query of a request by a schema of strings. An invalid or unknown parameter is an error, never ignored or clamped.
  * @throws ServiceError invalid_argument
  */
 export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.infer<S> {
@@ -31,7 +31,7 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
   throw invalid(issue.path.join('.'), issue.message);
 }
 
-// `wire` is the type of a parameter in the OpenAPI document, where the schema reads text.
+// The schemas parse text. `wire` is the type of the parameter in the OpenAPI document.
 
 /** A whole number in decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
@@ -50,14 +50,14 @@ export const flag = z
   .transform((value) => value === 'true')
   .meta({ wire: { type: 'boolean' } });
 
-/** A date-time whose offset begins with a space, because a raw `+` in a URL means a space. */
+/** Matches a date-time with a space in place of `+`: in a query, an unescaped `+` means a space. */
 const RAW_PLUS = /^[\d-]{10}[Tt]\S{1,30} \d\d:\d\d$/;
 
-/** An RFC 3339 date-time with offset, cut to the millisecond. */
-export const instant = z
+/** An RFC 3339 date-time with an offset, truncated to the millisecond. */
+export const timestamp = z
   .string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z')
   .transform((text, context) => {
-    const date = parseInstant(text);
+    const date = parseTimestamp(text);
     if (date) return date;
     context.addIssue(
       RAW_PLUS.test(text)
@@ -68,54 +68,54 @@ export const instant = z
   })
   .meta({ wire: { type: 'string', format: 'date-time' } });
 
-/** Flags that leave transcripts out of details. */
+/** Parameters that exclude transcripts from details. */
 export const INCLUDE = {
-  include_verbatim: flag.describe('Whether to answer the word-by-word transcript.'),
-  include_redacted: flag.describe('Whether to answer the redacted transcript.'),
-  include_clean: flag.describe('Whether to answer the questions and answers as a transcript.'),
+  include_verbatim: flag.describe('Whether to return the verbatim transcript.'),
+  include_redacted: flag.describe('Whether to return the redacted transcript.'),
+  include_clean: flag.describe('Whether to return the questions and answers as a transcript.'),
 };
 
-const whetherDetailed = (each: typeof flag, meaning: string) =>
-  each.optional().describe(`${meaning} Needs \`expand=detail\`; true where absent.`);
+const forDetails = (each: typeof flag, meaning: string) =>
+  each.optional().describe(`${meaning} Needs \`expand=detail\`; default: true.`);
 
 /** Parameters of a list whose items may be details. */
 export const EXPAND = {
   expand: z
     .enum(['detail'], 'must be detail')
     .optional()
-    .describe('`detail`: each call is there in full, as `GET /calls/{call_id}` shows it.'),
-  include_verbatim: whetherDetailed(flag, 'Whether details have the word-by-word transcript.'),
-  include_redacted: whetherDetailed(flag, 'Whether details have the redacted transcript.'),
-  include_clean: whetherDetailed(flag, 'Whether details have the questions and answers as a transcript.'),
+    .describe('`detail`: each call in full, as `GET /calls/{call_id}` returns it.'),
+  include_verbatim: forDetails(flag, 'Whether details contain the verbatim transcript.'),
+  include_redacted: forDetails(flag, 'Whether details contain the redacted transcript.'),
+  include_clean: forDetails(flag, 'Whether details contain the questions and answers as a transcript.'),
 };
 
 type Include = { [K in keyof typeof INCLUDE]?: boolean | undefined };
 
-/** The flags as the calls service takes them. */
+/** Converts the flags to those of the calls service, which name what to exclude. */
 export function withoutOf({ include_verbatim: verbatim, include_redacted: redacted, include_clean: clean }: Include) {
   return { withoutVerbatim: verbatim === false, withoutRedacted: redacted === false, withoutClean: clean === false };
 }
 
 /**
- * Reads the parameters of {@link EXPAND}, and the size of the page, which is smaller with details.
- * @param size the parameter that says how many calls a page has
+ * Reads the parameters of {@link EXPAND} and the page size, which is smaller with details.
+ * @param size the name of the page size parameter
  * @throws ServiceError invalid_argument
  */
-export function detailsAsked<Size extends string>(
-  asked: Include & { expand?: 'detail' | undefined } & { [K in Size]?: number | undefined },
+export function parseExpand<Size extends string>(
+  parameters: Include & { expand?: 'detail' | undefined } & { [K in Size]?: number | undefined },
   size: Size,
-  usual: number,
+  defaultSize: number,
 ) {
-  const withDetails = asked.expand === 'detail';
+  const withDetails = parameters.expand === 'detail';
   for (const name of Object.keys(INCLUDE) as (keyof Include)[]) {
-    if (asked[name] !== undefined && !withDetails) throw invalid(name, 'needs expand=detail');
+    if (parameters[name] !== undefined && !withDetails) throw invalid(name, 'needs expand=detail');
   }
-  const given: number | undefined = asked[size];
+  const given: number | undefined = parameters[size];
   if (withDetails && given !== undefined && given > MAX_WITH_DETAILS) {
     throw invalid(size, `must be a whole number from 1 to ${MAX_WITH_DETAILS} with expand=detail, in digits`);
   }
-  return { withDetails, size: given ?? (withDetails ? USUAL_WITH_DETAILS : usual), ...withoutOf(asked) };
+  return { withDetails, size: given ?? (withDetails ? DEFAULT_WITH_DETAILS : defaultSize), ...withoutOf(parameters) };
 }
 
 const MAX_WITH_DETAILS = 50;
-const USUAL_WITH_DETAILS = 25;
+const DEFAULT_WITH_DETAILS = 25;

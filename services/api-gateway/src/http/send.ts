@@ -19,10 +19,10 @@ function tagOf(hash: Hash): string {
   return `"${hash.digest('base64url')}"`;
 }
 
-/** Hashing this much takes half a millisecond to two. */
+/** Hashing this much takes 0.5 to 2 ms. */
 const STEP_BYTES = 512 * 1024;
 
-/** Answers 200 with JSON and a strong `ETag` over its bytes, or 304 if the client already has this body. @param parts as of {@link sendJsonOnce} */
+/** Responds 200 with JSON and a strong `ETag` of its bytes, or 304 if the client already has this body. @param parts as in {@link sendJsonOnce} */
 export async function sendJson(request: Request, response: Response, parts: Buffer[]): Promise<void> {
   const hash = createHash('sha256');
   const yieldWhenDue = timeSlices();
@@ -35,7 +35,7 @@ export async function sendJson(request: Request, response: Response, parts: Buff
   sendTagged(request, response, JSON_TYPE, tagOf(hash), parts);
 }
 
-/** Answers 200, or 304 if the client already has the body. */
+/** Responds 200, or 304 if the client already has the body. */
 export function send(request: Request, response: Response, { type, body, tag }: Entity): void {
   sendTagged(request, response, type, tag, [body]);
 }
@@ -49,7 +49,7 @@ function sendTagged(request: Request, response: Response, type: string, tag: str
   sendBody(request, response, type, parts);
 }
 
-/** Answers 200 with JSON that no client keeps for a later request. Its parts are sent one after the other, because a long one is dear to copy. */
+/** Responds 200 with JSON without an `ETag`, for responses that clients never revalidate. Doesn't concatenate the parts, which may be large. */
 export function sendJsonOnce(request: Request, response: Response, parts: Buffer[]): void {
   sendBody(request, response, JSON_TYPE, parts);
 }
@@ -65,8 +65,8 @@ function sendBody(request: Request, response: Response, type: string, parts: Buf
 }
 
 /**
- * Compares weakly with a list of tags, or `*`. Express's own check ignores the tags of requests with `Cache-Control: no-cache`, and `fetch`
- * adds that header to each request with an `If-None-Match`.
+ * Whether `If-None-Match` (a list of tags, or `*`) matches, by weak comparison. Express's own check ignores the header in requests with
+ * `Cache-Control: no-cache`, which `fetch` adds to each request with an `If-None-Match`.
  */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -10,16 +10,16 @@ export const TITLE = 'Call Research Service';
 export const VERSION = '1.0.0';
 
 const TAGS = [
-  { name: 'Calls', description: 'Lists of calls by time of creation, one call in full, and what has changed.' },
+  { name: 'Calls', description: 'Lists of calls by time of creation, single calls in full, and changes.' },
   {
     name: 'Projects',
     description:
-      'Creates projects and reads them, with the billing offices that they name. Only for organizations that are enabled for the **write surface**; to others these paths answer 404.',
+      'Creates and reads projects, and lists the billing offices that projects may name. Only for organizations that are enabled for the **write surface**; others get 404.',
   },
   { name: 'About', description: 'The API itself.' },
 ];
 
-/** @param publicUrl the gateway's public origin; never the `Host` header, which any client can choose */
+/** @param publicUrl the gateway's public origin. Not taken from the `Host` header, which clients control */
 export function buildDocument(publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
@@ -101,12 +101,13 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.',
+  description:
+    'One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.',
   schema: { type: 'string' },
 };
 
 const NOT_MODIFIED = {
-  description: 'The body is the one of your `If-None-Match`: use what you have.',
+  description: 'The body has not changed since the response with the `ETag` in `If-None-Match`: use that one.',
   headers: headersOf(['ETag']),
 };
 

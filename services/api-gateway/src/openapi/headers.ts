@@ -6,32 +6,33 @@ const HEADERS = {
     example: '4bf92f3577b34da6a3ce929d0e0e4736',
   },
   'X-RateLimit-Limit': {
-    description: "Requests in a window: the organization's, or the address's where there is no usable key.",
+    description:
+      "The number of requests allowed per window: for the organization or, without a valid key, for the client's address.",
     schema: { type: 'integer', minimum: 1 },
     example: 600,
   },
   'X-RateLimit-Remaining': {
-    description: 'Requests left in this window.',
+    description: 'The number of requests left in this window.',
     schema: { type: 'integer', minimum: 0 },
     example: 597,
   },
   'X-RateLimit-Reset': {
-    description: 'When the window ends, in seconds since 1970 (UTC), rounded up. Who sleeps until then is admitted.',
+    description: 'When the window ends, in Unix time (seconds), rounded up. A client that waits until then is admitted.',
     schema: { type: 'integer', minimum: 0 },
     example: 1773325860,
   },
   'Cache-Control': {
-    description: 'Keep it for yourself, and ask again (with `If-None-Match`) before you use it again.',
+    description: 'Only your own cache may store the response, and must revalidate it (with `If-None-Match`) before each use.',
     schema: { type: 'string' },
     example: 'private, no-cache',
   },
   ETag: {
-    description: 'Of the body. Send it as `If-None-Match` to be told whether the body has changed.',
+    description: 'Identifies the body. Send it as `If-None-Match` to find out whether the body has changed.',
     schema: { type: 'string', pattern: '^"[\\w-]+"$' },
     example: '"3q2-7wWnV0k9eXyFqg4mT1s8uYdLhPzC5rJbAoKiNfE"',
   },
   'Retry-After': {
-    description: 'Seconds to wait before trying again.',
+    description: 'Seconds to wait before retrying.',
     schema: { type: 'integer', minimum: 1 },
     example: 17,
   },
@@ -46,7 +47,7 @@ const HEADERS = {
     example: '/v1/projects/6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813',
   },
   'Idempotent-Replayed': {
-    description: '`true` where an earlier request with the same `Idempotency-Key` had created the project. Absent otherwise.',
+    description: '`true` if an earlier request with the same `Idempotency-Key` created the project. Otherwise absent.',
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },
@@ -63,12 +64,12 @@ const COMMON_HEADERS: readonly HeaderName[] = [
   'Cache-Control',
 ];
 
-/** For `components/headers`. Every listed header is always sent, except `Idempotent-Replayed`. */
+/** The content of `components/headers`. Every header listed for a response is always sent, except `Idempotent-Replayed`. */
 export const headerComponents = Object.fromEntries(
   Object.entries(HEADERS).map(([name, header]) => [name, { ...header, required: name !== 'Idempotent-Replayed' }]),
 );
 
-/** References to the common headers and some more. */
+/** Returns references to the common headers and to further ones. */
 export function headersOf(more: readonly HeaderName[] = []): Record<string, { $ref: string }> {
   return Object.fromEntries([...COMMON_HEADERS, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -5,10 +5,10 @@ import { components } from '../schema/common.ts';
 export type JsonSchema = Record<string, unknown>;
 
 const REF = '#/components/schemas/';
-/** The keywords that `wire`, the JSON Schema that a zod schema may carry in its metadata, doesn't replace. */
+/** A zod schema may have a JSON Schema in its metadata, as `wire`. It replaces the generated one except for these keywords. */
 const KEPT = new Set(['description', 'example']);
 
-/** The JSON Schema of what a zod schema accepts. */
+/** Returns the JSON Schema of the input of a zod schema. */
 export function requestSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
@@ -22,7 +22,7 @@ export function requestSchema(schema: z.ZodType): JsonSchema {
   return rest;
 }
 
-/** All schemas that have a name. They allow further properties, because responses may gain some within this version. */
+/** Returns all named schemas. They allow further properties, because later responses of this API version may have more. */
 export function namedSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, {
     uri: (id) => REF + id,
@@ -38,7 +38,7 @@ export function namedSchemas(): Record<string, JsonSchema> {
   return schemas;
 }
 
-/** A reference to a schema that has a name. @throws Error if it has none */
+/** Returns a reference to a named schema. @throws Error if it has no name */
 export function refTo(schema: z.ZodType): { $ref: string } {
   const named = components.get(schema);
   if (!named) throw new Error('the schema has no name in the document');

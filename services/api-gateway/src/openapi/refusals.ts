@@ -7,7 +7,7 @@ import type { RefusalExample, Route } from '../route.ts';
 
 const REQUEST_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-/** By status. `name` is the one under `components/responses`. */
+/** Refusals by status. `name` is the key in `components/responses`. */
 type SharedRefusals = Record<number, RefusalExample & { name: string }>;
 
 const EVERYWHERE: SharedRefusals = {
@@ -18,17 +18,17 @@ const EVERYWHERE: SharedRefusals = {
   },
   429: {
     name: 'TooManyRequests',
-    when: 'The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`.',
+    when: 'The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`.',
     message: 'The rate limit of the organization is used up. Try again in 17 s.',
   },
   500: {
     name: 'InternalError',
-    when: 'Something unexpected happened. Quote `request_id` when you report it.',
+    when: 'An unexpected error. Quote `request_id` when you report it.',
     message: 'An unexpected error occurred. Quote the request id when you report it.',
   },
 };
 
-/** Only operations that need a key call the services behind the gateway, so only these can fail with them. */
+/** Refusals of operations that need a key: only these call the services behind the gateway. */
 const WITH_A_KEY: SharedRefusals = {
   401: {
     name: 'Unauthorized',
@@ -37,17 +37,17 @@ const WITH_A_KEY: SharedRefusals = {
   },
   503: {
     name: 'Unavailable',
-    when: 'Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds.',
+    when: 'A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds.',
     message: 'The service is not available right now. Try again shortly.',
   },
   504: {
     name: 'TimedOut',
-    when: 'It took too long. Try again after `Retry-After` seconds.',
+    when: 'The request took too long. Retry after `Retry-After` seconds.',
     message: 'The request took too long. Try again shortly.',
   },
 };
 
-/** For `components/responses`. */
+/** The content of `components/responses`. */
 export const responseComponents = Object.fromEntries(
   Object.entries({ ...EVERYWHERE, ...WITH_A_KEY }).map(([status, refusal]) => [
     refusal.name,
@@ -55,7 +55,7 @@ export const responseComponents = Object.fromEntries(
   ]),
 );
 
-/** The refusals of an operation by status: its own in full, and the shared ones by reference. */
+/** Returns the refusals of an operation by status: its own inline, and the shared ones by reference. */
 export function refusalsOf({ refusals, isOpen }: Route): Record<string, object> {
   const shared = Object.entries({ ...EVERYWHERE, ...(!isOpen && WITH_A_KEY) }).map(([status, { name }]) => [
     status,

@@ -25,7 +25,7 @@ const personEmail = freeText
   .pipe(email)
   .meta({ minLength: 3, maxLength: 254, pattern: String.raw`^\s*[^\s@]+@[^\s@]+\s*$` });
 
-/** In optional fields, null means absent. `meta` describes to the OpenAPI document the rules that are code here. */
+/** In optional fields, null means absent. `meta` describes rules that are code here, for the OpenAPI document. */
 const body = closedObject({
   name: freeText
     .transform((name) => name.trim())
@@ -34,25 +34,25 @@ const body = closedObject({
       `must have 1 to ${MAX_NAME} characters besides white space at its ends`,
     )
     .meta({
-      description: 'Name of the project. White space at its ends is cut off, and does not count.',
+      description: 'Name of the project. Leading and trailing white space is removed and does not count.',
       minLength: 1,
       maxLength: MAX_NAME,
       pattern: String.raw`\S`,
     }),
-  lead_email: personEmail.describe('The e-mail address of the lead, in any case: a user of the organization.'),
+  lead_email: personEmail.describe('The e-mail address of the lead, case-insensitive. Must be a user of the organization.'),
   member_emails: list(personEmail, { most: MAX_MEMBERS })
     .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
     .nullish()
     .describe(
-      'The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over.',
+      'The e-mail addresses of the other members, who must be users of the organization. The lead and repeated addresses are ignored.',
     ),
   billing_office_name: freeText
     .nullish()
     .describe(
-      'The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
+      'The office that is billed: exactly one of the names that `GET /billing-offices` returns. Default: the default office, if there is one.',
     ),
   summary: text(0, MAX_SUMMARY).meta({ maxLength: MAX_SUMMARY }).nullish().describe('The scope of the research.'),
-}).describe('A project to be created.');
+}).describe('The project to create.');
 
 const headers = z.object({
   'Idempotency-Key': z
@@ -61,7 +61,7 @@ const headers = z.object({
     .optional()
     .meta({
       description:
-        'Makes it safe to send the request again: within 24 hours, the same key with the same body gets the answer of the first time. Any text that you use for this project alone, such as a UUID.',
+        'Makes it safe to retry the request: within 24 hours, a request with the same key and body gets the response of the first one. Any text that you use only for this project, such as a UUID.',
       example: '2c1f0a52-5d0e-4c57-8a53-0f5c9f3f6f0e',
     }),
 });
@@ -73,11 +73,11 @@ export const createProject: Route = {
   tag: 'Projects',
   summary: 'Create a project',
   description:
-    'Creates a project with a lead and members, given by e-mail. Send an `Idempotency-Key`, so that you can send the request again where you did not get its answer. It needs a key that may write.',
+    'Creates a project with a lead and members, identified by e-mail. Send an `Idempotency-Key`, so that you can safely retry a request without a response. Needs a key that may write.',
   headers,
   body: {
     name: 'NewProject',
-    description: 'The new project, in JSON of at most 64 KiB. A property that is not listed is refused.',
+    description: 'The new project, in at most 64 KiB of JSON. Unknown properties are refused.',
     schema: body,
     examples: {
       full: { summary: 'With all fields', value: NEW_PROJECT },
@@ -86,14 +86,14 @@ export const createProject: Route = {
   },
   success: {
     status: 201,
-    description: 'The project is created, or was created by an earlier request of the same `Idempotency-Key`.',
+    description: 'The project was created, now or by an earlier request with the same `Idempotency-Key`.',
     schema: projectSchema,
     headers: ['Location', 'Idempotent-Replayed'],
     examples: { project: { summary: 'The new project', value: PROJECT } },
   },
   refusals: {
     400: {
-      when: 'The body, a field, the `Idempotency-Key` or the query is not as described, or names a user or an office that the organization does not have; the message names the field.',
+      when: 'The body, a field, the `Idempotency-Key` or the query is invalid, or a field names a user or an office that the organization does not have; the message names the field.',
       message: 'lead_email: must be the e-mail of a user of this organization',
     },
     404: {
@@ -101,7 +101,7 @@ export const createProject: Route = {
       message: NOT_ENABLED,
     },
     409: {
-      when: 'A request of the same `Idempotency-Key` is still being answered. Send it again after `Retry-After` seconds.',
+      when: 'A request with the same `Idempotency-Key` is still in progress. Retry after `Retry-After` seconds.',
       message: 'Idempotency-Key: a request with this key is being worked on; try again shortly',
     },
     413: { when: 'The body is larger than 64 KiB.', message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
@@ -110,7 +110,7 @@ export const createProject: Route = {
       message: 'The body must be JSON in UTF-8: send "Content-Type: application/json".',
     },
     422: {
-      when: 'The `Idempotency-Key` was used for another body. Use another key.',
+      when: 'The `Idempotency-Key` was used with another body. Use another key.',
       message: 'Idempotency-Key: was used with another body in the last 24 hours; use a new key for a new project',
     },
   },
@@ -119,7 +119,7 @@ export const createProject: Route = {
     const fields = await readBody(request, response, body);
     parseQuery(request.url, NO_PARAMETERS);
     const clientKey = readIdempotencyKey(request);
-    // A request without a key gets one, so that our own retries never create the project twice.
+    // Without a client's key, the gateway's key prevents its own retries from creating the project twice.
     const idempotencyKey = clientKey === undefined ? `gateway:${randomUUID()}` : `client:${clientKey}`;
     const { project, replayed } = await projects
       .createProject(
@@ -134,20 +134,20 @@ export const createProject: Route = {
         callOf(response),
       )
       .catch((error: unknown) => {
-        // The key in flight is ours: our own earlier attempt is still running. The client sent no key, so 409 would mislead it.
+        // The gateway's own earlier attempt is still in progress. A 409 would confuse the client, which sent no key.
         if (clientKey === undefined && error instanceof ServiceError && error.reason === REASONS.idempotencyKeyInFlight) {
           throw new ServiceError('unavailable', 'The project service was interrupted.', { retryAfterSeconds: 1, cause: error });
         }
         throw error;
       });
-    stateOf(response).facts.project_id = project!.projectId;
+    stateOf(response).logFields.project_id = project!.projectId;
     response.status(201).set('Location', `/v1/projects/${project!.projectId}`);
     if (replayed) response.set('Idempotent-Replayed', 'true');
     sendJsonOnce(request, response, [renderProject(project!)]);
   },
 };
 
-/** @throws ServiceError unless the header is absent, or given once as 1 to 255 printable ASCII characters */
+/** @throws ServiceError if the header is repeated, or isn't 1 to 255 printable ASCII characters */
 function readIdempotencyKey(request: Request): string | undefined {
   const [key, ...more] = request.headersDistinct['idempotency-key'] ?? [];
   if (key === undefined) return undefined;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { INCLUDE, parseQuery, withoutOf } from '../http/query.ts';
-import { loggedCallId } from '@crs/kit/http/register';
+import { loggedCallId } from '@crs/kit/http/access-log';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';
 import { call } from '../schema/calls.ts';
-import { CALL, GATED_CALL } from '../schema/examples.ts';
+import { CALL, CALL_WITH_FEW_FIELDS } from '../schema/examples.ts';
 
 const path = z.object({
   call_id: z.string().meta({ description: 'The `call_id` of a list item.', example: 'call_8kq2' }),
@@ -24,7 +24,7 @@ export const getCall: Route = {
   tag: 'Calls',
   summary: 'Get a call',
   description:
-    'One call in full. Which fields there are depends on the organization’s `allowed_fields`: one that is not enabled is absent, one that is enabled but empty is null or `[]`. Treat them all as optional. The `include_` parameters leave transcripts out; they never add what is not enabled.',
+    'One call in full. Its fields depend on the organization’s `allowed_fields`: a field that is not enabled is absent, and one that is enabled but not recorded is null or `[]`. Treat all fields as optional. The `include_` parameters can only exclude transcripts, never add one that is not enabled.',
   path,
   query,
   success: {
@@ -33,25 +33,25 @@ export const getCall: Route = {
     schema: call,
     examples: {
       call: { summary: 'With most fields enabled, anonymized', value: CALL },
-      gated: { summary: 'With few fields enabled', value: GATED_CALL },
+      few_fields: { summary: 'With few fields enabled', value: CALL_WITH_FEW_FIELDS },
     },
   },
   refusals: {
     400: {
-      when: 'A parameter is unknown, empty, repeated or not as described; the message names it.',
+      when: 'A parameter is unknown, empty, repeated or invalid; the message names it.',
       message: 'include_verbatim: must be true or false',
     },
     404: {
-      when: 'The organization has no call of this id. An id that could be none is answered alike.',
+      when: 'The organization has no call with this id. A malformed id gets the same response.',
       message: 'There is no call with this id.',
     },
   },
   async handle({ calls }, request, response) {
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     const callId = String(request.params['call_id']);
-    facts.call_id = loggedCallId(callId);
+    logFields.call_id = loggedCallId(callId);
     const include = parseQuery(request.url, query);
-    facts.query = include;
+    logFields.query = include;
     const { callJson } = await calls.getOrganizationCall(
       { callId: callId.toWellFormed(), ...withoutOf(include) },
       callOf(response),

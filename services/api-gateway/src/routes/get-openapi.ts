@@ -25,7 +25,7 @@ export const getOpenapi: Route = {
   operationId: 'getOpenapi',
   tag: 'About',
   summary: 'Get this document',
-  description: 'The OpenAPI 3.1 document of the API, for generators of clients and for tests. It needs no key.',
+  description: 'The OpenAPI 3.1 document of the API, for client generators and tests. Needs no key.',
   success: {
     status: 200,
     description: 'The document.',
@@ -38,7 +38,7 @@ export const getOpenapi: Route = {
     },
   },
   refusals: {
-    400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
+    400: { when: 'The request has a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
   },
   async handle({ openapi }, request, response) {
     parseQuery(request.url, NO_PARAMETERS);

@@ -17,7 +17,7 @@ const path = z.object({
     .string()
     .transform((text) => parseUuid(text))
     .meta({
-      description: 'Identifies the project. Upper and lower case are the same.',
+      description: 'Identifies the project. Case-insensitive.',
       example: '6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813',
       wire: { type: 'string', format: 'uuid' },
     }),
@@ -38,15 +38,15 @@ export const getProject: Route = {
     examples: { project: { summary: 'A project', value: PROJECT } },
   },
   refusals: {
-    400: { when: 'The id is no UUID, or there is a query.', message: `project_id: ${INVALID_UUID}` },
+    400: { when: 'The id is not a UUID, or the request has a query.', message: `project_id: ${INVALID_UUID}` },
     404: {
-      when: 'The organization has no project of this id, or is not enabled for the write surface; the message says which.',
+      when: 'The organization has no project with this id, or is not enabled for the write surface; the message says which.',
       message: 'There is no project with this id.',
     },
   },
   async handle({ projects }, request, response) {
     const { project_id: projectId } = path.parse(request.params);
-    stateOf(response).facts.project_id = projectId;
+    stateOf(response).logFields.project_id = projectId;
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     if (!projectId) throw invalid('project_id', INVALID_UUID);

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { requireKey } from '../http/admission.ts';
+import { requireKey } from '../http/authentication.ts';
 import { notAcceptable } from '../http/refusal.ts';
 import type { Context, Route } from '../route.ts';
 import { createProject } from './create-project.ts';
@@ -12,7 +12,7 @@ import { listBillingOffices } from './list-billing-offices.ts';
 import { listCalls } from './list-calls.ts';
 import { listChanges } from './list-changes.ts';
 
-/** By path under /v1. The OpenAPI document is built from them. */
+/** The routes by path under /v1. The OpenAPI document is generated from them. */
 export const ROUTES: Record<string, Route> = {
   '/calls': listCalls,
   '/calls/:call_id': getCall,
@@ -23,10 +23,10 @@ export const ROUTES: Record<string, Route> = {
   '/openapi.json': getOpenapi,
 };
 
-/** A client may also name the charset, which the negotiator treats as another type. */
+/** The negotiator treats a type with a charset as another type, so both forms are listed. */
 const MEDIA_TYPES = ['application/json', 'application/json; charset=utf-8'];
 
-/** The router of /v1. Checks the key first, so a request without one learns nothing about paths, methods or formats. */
+/** Creates the router of /v1. It checks the key first, so that a client without one learns nothing about paths, methods or formats. */
 export function routes(context: Context): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const [path, { method, isOpen = false, operationId, handle }] of Object.entries(ROUTES)) {
@@ -37,7 +37,7 @@ export function routes(context: Context): Router {
       next();
     });
     route[method](async (request, response) => {
-      stateOf(response).facts.operation = operationId;
+      stateOf(response).logFields.operation = operationId;
       if (!request.accepts(MEDIA_TYPES)) throw notAcceptable();
       await handle(context, request, response);
     });

@@ -21,14 +21,14 @@ export const listBillingOffices: Route = {
     examples: { offices: { summary: 'Two offices', value: BILLING_OFFICES } },
   },
   refusals: {
-    400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
+    400: { when: 'The request has a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
     404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
   },
   async handle({ projects }, request, response) {
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
-    stateOf(response).facts.rows = billingOffices.length;
+    stateOf(response).logFields.rows = billingOffices.length;
     const data = billingOffices.map(({ name, isDefault }) => ({ name, is_default: isDefault }));
     await sendJson(request, response, [Buffer.from(JSON.stringify({ data }))]);
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { detailsAsked, EXPAND, instant, parseQuery, wholeNumber } from '../http/query.ts';
+import { parseExpand, EXPAND, timestamp, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';
@@ -10,26 +10,26 @@ import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples
 const DEFAULT_PER_PAGE = 50;
 
 const query = z.object({
-  start_date: instant.meta({
+  start_date: timestamp.meta({
     description: 'Calls created at this time or later. RFC 3339 with `Z` or an offset; write `+` as `%2B`.',
     example: '2026-01-01T00:00:00Z',
   }),
-  end_date: instant.meta({
+  end_date: timestamp.meta({
     description:
-      'Calls created before this time, which is exclusive, so that adjacent ranges neither overlap nor leave gaps. Later than `start_date`.',
+      'Calls created before this time. It is exclusive, so that adjacent ranges neither overlap nor leave gaps. Must be later than `start_date`.',
     example: '2027-01-01T00:00:00Z',
   }),
-  updated_since: instant
+  updated_since: timestamp
     .optional()
     .describe(
-      'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',
+      'Only calls of the range whose detail has changed at this time or later. When polling, set it to 60 s before your last poll.',
     ),
-  page: wholeNumber(1, 2_147_483_647).default(1).describe('Which page; the first is 1. In digits, without leading zeros.'),
+  page: wholeNumber(1, 2_147_483_647)
+    .default(1)
+    .describe('The number of the page; the first is 1. Digits without leading zeros.'),
   per_page: wholeNumber(1, 200)
     .optional()
-    .describe(
-      'Calls on a page. In digits, without leading zeros. Where absent 50; with `expand=detail` at most 50, and 25 where absent.',
-    ),
+    .describe('Calls on a page. Digits without leading zeros. Default: 50. With `expand=detail`, at most 50 and by default 25.'),
   ...EXPAND,
 });
 
@@ -40,7 +40,7 @@ export const listCalls: Route = {
   tag: 'Calls',
   summary: 'List calls',
   description:
-    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details is at most 8 MiB large, unless it is a single call: if it is larger, the refusal names a smaller `per_page`.',
+    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read all of them, request one page after another until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details must be at most 8 MiB, unless it is a single call: a request for a larger one is refused, and the message names a smaller `per_page`.',
   query,
   success: {
     status: 200,
@@ -54,22 +54,22 @@ export const listCalls: Route = {
   },
   refusals: {
     400: {
-      when: 'A parameter is missing, unknown, empty, repeated or not as described; the message names it.',
+      when: 'A parameter is missing, unknown, empty, repeated or invalid; the message names it.',
       message: 'per_page: must be a whole number from 1 to 200, in digits',
     },
   },
   async handle({ calls }, request, response) {
     const parameters = parseQuery(request.url, query);
     const { start_date: start, end_date: end, updated_since: updatedSince, page } = parameters;
-    const { facts } = stateOf(response);
-    const { size: perPage, ...details } = detailsAsked(parameters, 'per_page', DEFAULT_PER_PAGE);
-    facts.query = { ...parameters, per_page: perPage };
+    const { logFields } = stateOf(response);
+    const { size: perPage, ...details } = parseExpand(parameters, 'per_page', DEFAULT_PER_PAGE);
+    logFields.query = { ...parameters, per_page: perPage };
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
     const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
       { start, end, updatedSince, page, perPage, ...details },
       callOf(response),
     );
-    Object.assign(facts, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
+    Object.assign(logFields, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
     const pagination = {
       page,
       per_page: perPage,

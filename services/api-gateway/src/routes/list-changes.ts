@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { callOf, stateOf } from '@crs/kit/http/request';
-import { detailsAsked, EXPAND, parseQuery, wholeNumber } from '../http/query.ts';
+import { parseExpand, EXPAND, parseQuery, wholeNumber } from '../http/query.ts';
 import { sendJsonOnce } from '../http/send.ts';
 import type { Route } from '../route.ts';
 import { changeList } from '../schema/changes.ts';
@@ -13,11 +13,11 @@ const query = z.object({
     .string()
     .max(1_000, 'must be a `next_cursor` of an earlier answer')
     .optional()
-    .describe('The `next_cursor` of the last answer. Absent: from the beginning, with every call there is.'),
+    .describe('The `next_cursor` of the previous response. Absent: from the beginning, with every call.'),
   limit: wholeNumber(1, 1_000)
     .optional()
     .describe(
-      'Changes on a page, at most. In digits, without leading zeros. Where absent 100; with `expand=detail` at most 50, and 25 where absent.',
+      'The maximum number of changes on a page. Digits without leading zeros. Default: 100. With `expand=detail`, at most 50 and by default 25.',
     ),
   ...EXPAND,
 });
@@ -29,7 +29,7 @@ export const listChanges: Route = {
   tag: 'Calls',
   summary: 'List changes',
   description:
-    'Fills a copy of all calls and keeps it whole. Begin without `cursor`: every call follows, and then what changes. Apply each page, keep its `next_cursor`, and send it as `cursor`, at once where `has_more` is true and later where it is false. Each call stands once, at its latest change, in the order in which changes were committed: nothing is missed, and no reaching back is needed. Pages of details end at 8 MiB, so only `has_more` tells the end. Deletions are told for 30 days.',
+    'Creates a copy of all calls and keeps it complete. Begin without `cursor`: the pages contain every call, and then the changes. Apply each page, store its `next_cursor`, and send it as `cursor`: immediately if `has_more` is true, otherwise later. Each call appears once, at the position of its latest change, in the order in which changes were committed, so you miss nothing and need no overlap. Pages of details end at 8 MiB, so only `has_more` tells whether a page is the last one. Deletions are listed for 30 days.',
   query,
   success: {
     status: 200,
@@ -43,17 +43,17 @@ export const listChanges: Route = {
   },
   refusals: {
     400: {
-      when: 'A parameter is unknown, empty, repeated or not as described; the message names it. A `cursor` that can’t be used: begin again without it.',
+      when: 'A parameter is unknown, empty, repeated or invalid; the message names it. If it is `cursor`, begin again without it.',
       message: 'limit: must be a whole number from 1 to 1000, in digits',
     },
   },
   async handle({ calls }, request, response) {
     const { cursor, ...parameters } = parseQuery(request.url, query);
-    const { facts } = stateOf(response);
-    const { size: limit, ...details } = detailsAsked(parameters, 'limit', DEFAULT_LIMIT);
-    facts.query = { ...parameters, limit, ...(cursor !== undefined && { cursor: true }) };
+    const { logFields } = stateOf(response);
+    const { size: limit, ...details } = parseExpand(parameters, 'limit', DEFAULT_LIMIT);
+    logFields.query = { ...parameters, limit, ...(cursor !== undefined && { cursor: true }) };
     const page = await calls.listOrganizationChanges({ cursor, limit, ...details }, callOf(response));
-    Object.assign(facts, { rows: page.changeCount, first_id: page.firstCallId, last_id: page.lastCallId });
+    Object.assign(logFields, { rows: page.changeCount, first_id: page.firstCallId, last_id: page.lastCallId });
     const end = `,"next_cursor":${JSON.stringify(page.nextCursor)},"has_more":${page.hasMore}}`;
     sendJsonOnce(request, response, [Buffer.from('{"data":'), page.changesJson, Buffer.from(end)]);
   },

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The schemas under `components/schemas` of the document. All others are inlined where they are used. */
+/** The schemas in `components/schemas` of the document. All others are inlined. */
 export const components = z.registry<{ id: string }>();
 
-/** An object schema under `components/schemas`. */
+/** Creates an object schema in `components/schemas`. */
 export function namedObject<Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) {
   return z.strictObject(shape).describe(description).register(components, { id });
 }
@@ -43,11 +43,11 @@ export function uuid(description: string) {
     .meta({ description, format: 'uuid', examples: ['6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813'] });
 }
 
-export const pagination = namedObject('Pagination', 'Where in the list this page is.', {
+export const pagination = namedObject('Pagination', 'The position of this page in the list.', {
   page: z
     .int32()
     .min(1)
-    .meta({ description: 'The page of this answer; the first is 1.', examples: [1] }),
+    .meta({ description: 'The number of this page; the first is 1.', examples: [1] }),
   per_page: z
     .int32()
     .min(1)
@@ -56,24 +56,24 @@ export const pagination = namedObject('Pagination', 'Where in the list this page
   total_items: z
     .int()
     .min(0)
-    .meta({ description: 'Calls that match, on all pages together. Exact.', examples: [118] }),
+    .meta({ description: 'The exact number of matching calls on all pages.', examples: [118] }),
   total_pages: z
     .int32()
     .min(1)
-    .meta({ description: 'At least 1, also where nothing matches: read until `page` equals it.', examples: [3] }),
+    .meta({ description: 'The number of pages; 1 if nothing matches. Read pages until `page` equals it.', examples: [3] }),
 });
 
-export const errorEnvelope = namedObject('Error', 'The body of every answer of status 400 and above.', {
+export const errorEnvelope = namedObject('Error', 'The body of every response with a status of 400 or above.', {
   error: z
     .strictObject({
       code: z
         .enum(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'])
-        .describe('For programs. The five codes are the whole list; the status says more.'),
-      message: z.string().describe('For people: the fault, and how to mend it. Its wording may change.'),
+        .describe('For programs. There are only these five codes; the status is more specific.'),
+      message: z.string().describe('For people: what is wrong, and how to fix it. Its wording may change.'),
       request_id: z
         .string()
         .regex(/^[0-9a-f]{32}$/)
-        .describe('The same as `X-Request-Id`. Log it, and quote it when you ask for help.'),
+        .describe('The same as `X-Request-Id`. Log it, and quote it when you contact support.'),
     })
-    .describe('Why the request was not served.'),
+    .describe('Why the request failed.'),
 });

@@ -81,8 +81,8 @@ export const CALL = {
   ],
 };
 
-/** The same call for an organization that is enabled for few fields. */
-export const GATED_CALL = {
+/** The same call for an organization with few allowed fields. */
+export const CALL_WITH_FEW_FIELDS = {
   ...Object.fromEntries(
     Object.entries(CALL).filter(
       ([key]) =>

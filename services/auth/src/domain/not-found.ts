@@ -1,5 +1,5 @@
 import { notFound, type ServiceError } from '@crs/kit/errors';
-import type { Problem } from '@crs/records/import-record';
+import type { FieldError } from '@crs/records/import-record';
 
 export function noSuchOrganization(): ServiceError {
   return notFound('There is no organization with this id. "org list" shows those that exist.');
@@ -10,6 +10,6 @@ export function noSuchUser(): ServiceError {
 }
 
 /** Until the deletion has ended, the record isn't found, but its id or e-mail is still taken. */
-export function beingDeleted(field: string): Problem {
+export function beingDeleted(field: string): FieldError {
   return { field, reason: 'is being deleted; run its deletion again first' };
 }

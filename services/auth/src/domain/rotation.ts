@@ -29,8 +29,11 @@ export const ANNOUNCE_MS = 10_000;
 
 /** Caller and operator tokens live for at most a minute. */
 export const CALLER_KEYS: RotationRules = { signForMs: DAY_MS, keepAfterMs: 600_000 };
-/** Access tokens of sign-in live for ten minutes. */
-export const TOKEN_KEYS: RotationRules = { signForMs: Infinity, keepAfterMs: 1_200_000 };
+/** The longest lifetime of an access token of sign-in that an installation may choose: a week. */
+export const MAX_ACCESS_TOKEN_SECONDS = 604_800;
+
+/** By the longest lifetime, because the setting may have been longer when a key signed. */
+export const TOKEN_KEYS: RotationRules = { signForMs: Infinity, keepAfterMs: (MAX_ACCESS_TOKEN_SECONDS + 600) * 1_000 };
 
 export function planRotation(keys: KeyTimes[], now: Date, rules: RotationRules): RotationPlan {
   const current = currentKey(keys, now);

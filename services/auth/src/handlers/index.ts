@@ -18,7 +18,7 @@ import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
 import { tokens } from './admin/tokens.ts';
 import { users } from './admin/users.ts';
-import { admission } from './admission.ts';
+import { operatorCalls } from './operator-calls.ts';
 import { credentials } from './credentials.ts';
 import { projects } from './projects.ts';
 import { references } from './references.ts';
@@ -53,7 +53,7 @@ export function internalServices(context: Context) {
       ...visibility(context),
       ...references(context),
       ...projects(context),
-      ...admission(context),
+      ...operatorCalls(context),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { invalid, unavailable } from '@crs/kit/errors';
 import { rpc, type Rpcs } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { AuthServiceService, GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
-import type { Problem } from '@crs/records/import-record';
+import type { FieldError } from '@crs/records/import-record';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { insertProjects, projectPeople } from '../store/projects.ts';
@@ -64,7 +64,7 @@ function parseGrants(grants: ProjectGrant[]): ProjectGrants[] {
   }));
 }
 
-function toOutcome(outcome: boolean | Problem): GrantOutcome {
+function toOutcome(outcome: boolean | FieldError): GrantOutcome {
   return typeof outcome === 'boolean'
     ? { changed: outcome, refusedField: '', refusedReason: '' }
     : { changed: false, refusedField: outcome.field, refusedReason: outcome.reason };

@@ -16,14 +16,14 @@ export function visibility({ db }: Context) {
     getVisibleProjects: rpc({ user: OAUTH_SCOPES }, async (_request, call) => {
       const { organization, userId } = call.identity;
       const [row] = await db.read(callerScope(call), visibleProjects(organization, userId));
-      if (!row) throw userGone();
+      if (!row) throw userDeleted();
       return { version: Number(row.version), projects: row.projects };
     }),
 
     getVisibilityVersion: rpc({ user: OAUTH_SCOPES }, async (_request, call) => {
       const { organization, userId } = call.identity;
       const [row] = await db.read(callerScope(call), visibilityVersion(organization, userId));
-      if (!row) throw userGone();
+      if (!row) throw userDeleted();
       return { version: Number(row.version) };
     }),
 
@@ -42,6 +42,6 @@ export function visibility({ db }: Context) {
 }
 
 /** A caller token stays valid for seconds after its user is deleted or disabled. */
-function userGone(): ServiceError {
-  return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userGone });
+function userDeleted(): ServiceError {
+  return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userDeleted });
 }

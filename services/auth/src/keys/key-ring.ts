@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Database, Query } from '@crs/kit/data/database';
-import type { Seal } from '@crs/kit/data/seal';
+import type { Encrypter } from '@crs/kit/data/encrypter';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { notFound, ServiceError, unavailable } from '@crs/kit/errors';
 import { Fresh } from '@crs/kit/fresh';
@@ -17,7 +17,7 @@ import {
   type RotationRules,
 } from '../domain/rotation.ts';
 import { insertKeyPair, listKeyPairs, lockKeyPairs, retireKeyPairs, type KeyKind } from '../store/key-pairs.ts';
-import type { Seals } from './seals.ts';
+import type { Encrypters } from './encrypters.ts';
 
 /** The JOSE name of Ed25519 signatures. */
 export const ALGORITHM = 'EdDSA';
@@ -46,17 +46,17 @@ export class KeyRing {
   readonly #db: Database;
   readonly #log: Logger;
   readonly #kind: KeyKind;
-  readonly #seal: Seal;
+  readonly #encrypter: Encrypter;
   readonly #rules: RotationRules;
   /** Cached by id, so that "crs secret reseal" with a new secret doesn't break replicas that don't have that secret yet. */
   #decrypted = new Map<string, KeyObject>();
   readonly #keys = new Fresh<KeyPair[]>({ maxAgeMs: FRESH_MS, staleMs: Infinity });
 
-  constructor(kind: KeyKind, db: Database, seals: Seals, log: Logger) {
+  constructor(kind: KeyKind, db: Database, encrypters: Encrypters, log: Logger) {
     this.#db = db;
     this.#log = log;
     this.#kind = kind;
-    this.#seal = seals[`${kind}s`];
+    this.#encrypter = encrypters[`${kind}s`];
     this.#rules = kind === 'caller_key' ? CALLER_KEYS : TOKEN_KEYS;
   }
 
@@ -137,9 +137,9 @@ export class KeyRing {
   async #pairs(query: Query): Promise<KeyPair[]> {
     const rows = await query(listKeyPairs(this.#kind));
     const decrypted = new Map<string, KeyObject>();
-    const keys = rows.map(({ privateKeySealed, ...times }): KeyPair => {
+    const keys = rows.map(({ privateKeyEncrypted, ...times }): KeyPair => {
       const { keyId } = times;
-      const privateKey = this.#decrypted.get(keyId) ?? createPrivateKey(this.#seal.open(privateKeySealed, keyId));
+      const privateKey = this.#decrypted.get(keyId) ?? createPrivateKey(this.#encrypter.decrypt(privateKeyEncrypted, keyId));
       decrypted.set(keyId, privateKey);
       return { ...times, privateKey, publicKey: createPublicKey(privateKey) };
     });
@@ -152,8 +152,8 @@ export class KeyRing {
     const { privateKey } = generateKeyPairSync('ed25519');
     const keyId = `${PREFIX[this.#kind]}${crypto.randomUUID()}`;
     const pem = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    const privateKeySealed = this.#seal.seal(pem, keyId);
-    await query(insertKeyPair(this.#kind, { keyId, privateKeySealed, signFrom }));
+    const privateKeyEncrypted = this.#encrypter.encrypt(pem, keyId);
+    await query(insertKeyPair(this.#kind, { keyId, privateKeyEncrypted, signFrom }));
     return keyId;
   }
 }

@@ -10,7 +10,7 @@ import {
   destroyPayloadsOfGrant,
   findPayload,
   findPayloadByUid,
-  MOST_OF_STRANGERS,
+  MAX_UNAUTHENTICATED_PAYLOADS,
   upsertPayload,
   type PayloadKey,
   type PayloadRow,
@@ -28,7 +28,7 @@ const REFRESH_GRACE_SECONDS = 30;
 const MAX_STATE = 2_048;
 const MAX_UNAUTHENTICATED_PAYLOAD = 8_192;
 
-type AdapterContext = Pick<SignInContext, 'db' | 'seals'>;
+type AdapterContext = Pick<SignInContext, 'db' | 'encrypters'>;
 
 export function payloadKey(model: string, id: string): PayloadKey {
   return { model, idDigest: digestOf(id) };
@@ -55,11 +55,11 @@ class PayloadAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn = UNCONSENTED_CLIENT_SECONDS): Promise<void> {
     const key = payloadKey(this.#model, id);
     const json = JSON.stringify(payload);
-    if (Object.hasOwn(MOST_OF_STRANGERS, this.#model)) checkSize(payload, json);
+    if (Object.hasOwn(MAX_UNAUTHENTICATED_PAYLOADS, this.#model)) checkSize(payload, json);
     await this.#run(
       upsertPayload({
         ...key,
-        payloadSealed: this.context.seals.oidc_payloads.seal(Buffer.from(json), boundOf(key)),
+        payloadEncrypted: this.context.encrypters.oidc_payloads.encrypt(Buffer.from(json), boundOf(key)),
         uidDigest: payload.uid === undefined ? undefined : digestOf(payload.uid),
         grantId: this.#model === 'Grant' ? id : payload.grantId,
         expiresInSeconds: Math.ceil(expiresIn),
@@ -98,8 +98,8 @@ class PayloadAdapter implements Adapter {
     return this.context.db.run(directoryScopeNow(), statement);
   }
 
-  #decrypt({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
-    const json = this.context.seals.oidc_payloads.open(payloadSealed, boundOf({ model: this.#model, idDigest }));
+  #decrypt({ idDigest, payloadEncrypted, consumed }: PayloadRow): AdapterPayload {
+    const json = this.context.encrypters.oidc_payloads.decrypt(payloadEncrypted, boundOf({ model: this.#model, idDigest }));
     const payload = JSON.parse(json.toString());
     return consumed ? { ...payload, consumed } : payload;
   }
@@ -124,7 +124,7 @@ class ClientAdapter extends PayloadAdapter {
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
     const [row] = await this.context.db.read(directoryScopeNow(), findClient(id));
-    return row && clientMetadata(row, this.context.seals.clients);
+    return row && clientMetadata(row, this.context.encrypters.clients);
   }
 }
 

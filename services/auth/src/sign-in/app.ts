@@ -9,7 +9,7 @@ import { Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
 import { assistantsPage } from './pages/assistants.ts';
 import { PAGE_HEADERS, sendPage } from './pages/headers.ts';
-import { answerProblems, Problem } from './problem.ts';
+import { pageErrorHandler, PageError } from './page-error.ts';
 import { createProvider } from './provider.ts';
 import { adaptAuthorization, limitRegistrations } from './registration.ts';
 import { forwardedAddress, limitParameters, pinOrigin, visitOf, type Visit } from './request.ts';
@@ -39,7 +39,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     log: context.log,
     timeoutOf: () => TIMEOUT_MS,
     addressOf: forwardedAddress,
-    isInner: true,
+    isInternal: true,
   });
   app.use(pinOrigin(context.issuer));
   app.use(limitParameters);
@@ -74,9 +74,9 @@ export function createSignInApp(context: SignInContext): RequestListener {
     });
   }
   app.use(() => {
-    throw new Problem(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
+    throw new PageError(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
   });
-  app.use(answerProblems(context.log));
+  app.use(pageErrorHandler(context.log));
   return listener;
 }
 

@@ -1,5 +1,5 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
-import type { Seal } from '@crs/kit/data/seal';
+import type { Encrypter } from '@crs/kit/data/encrypter';
 import { randomBase62 } from '@crs/kit/api-key';
 import type { ClientRow } from '../store/clients.ts';
 
@@ -19,13 +19,19 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
-export function clientMetadata({ clientId, name, redirectUris, secretSealed }: ClientRow, secrets: Seal): ClientMetadata {
+export function clientMetadata(
+  { clientId, name, redirectUris, secretEncrypted }: ClientRow,
+  encrypter: Encrypter,
+): ClientMetadata {
   return {
     client_id: clientId,
     client_name: name,
     redirect_uris: redirectUris,
-    ...(secretSealed
-      ? { client_secret: secrets.open(secretSealed, clientId).toString(), token_endpoint_auth_method: 'client_secret_post' }
+    ...(secretEncrypted
+      ? {
+          client_secret: encrypter.decrypt(secretEncrypted, clientId).toString(),
+          token_endpoint_auth_method: 'client_secret_post',
+        }
       : { token_endpoint_auth_method: 'none' }),
   };
 }

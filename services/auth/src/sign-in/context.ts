@@ -4,15 +4,17 @@ import type { Logger } from '@crs/kit/process/log';
 import type { Secrets } from '@crs/kit/process/secrets';
 import type { ProviderHost } from '../config.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
-import type { Seals } from '../keys/seals.ts';
+import type { Encrypters } from '../keys/encrypters.ts';
 
 export interface SignInContext {
   db: Database;
   log: Logger;
   accessTokens: AccessTokens;
+  /** Lifetime of an access token in seconds. */
+  accessTokenSeconds: number;
   /** The public origin of this server, and the issuer of its tokens. */
   issuer: string;
-  seals: Seals;
+  encrypters: Encrypters;
   /** For cookies and forms; the same on all replicas. */
   secrets: Secrets;
   /** For users whose e-mail domain belongs to no organization. */

@@ -13,7 +13,7 @@ import type { FederatedResult, Federation, SignInResult } from './federation/fed
 import { consentPage, type Client } from './pages/consent.ts';
 import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
-import { expired } from './problem.ts';
+import { expired } from './page-error.ts';
 import { CONSENT_SECONDS } from './provider.ts';
 import { field, FormTokens, logUser, type Visit } from './request.ts';
 import { rememberOrganization, SignInForm, type FormOptions } from './sign-in-form.ts';
@@ -129,7 +129,7 @@ export class Interactions {
     return grant.jti;
   }
 
-  /** The client's request to the signed-in user. @throws Problem if the client or the user no longer exists */
+  /** The client's request to the signed-in user. @throws PageError if the client or the user no longer exists */
   async #requestOf({ provider, response, interaction: { session, params } }: InteractionVisit) {
     const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
     const user = session && (await loadUser(this.#context, session.accountId));
@@ -148,7 +148,7 @@ export class Interactions {
   }
 }
 
-/** Adds the browser's current authorization to a visit. @throws Problem if it isn't the one with this uid */
+/** Adds the browser's current authorization to a visit. @throws PageError if it isn't the one with this uid */
 async function withInteraction(visit: Visit, uid: unknown): Promise<InteractionVisit> {
   const interaction = await visit.provider.interactionDetails(visit.request, visit.response);
   if (interaction.uid !== uid) throw expired();

@@ -13,7 +13,7 @@ import { credentialScopeNow, directoryScopeNow, type SignInContext } from './con
 import { recordRefusal } from './record-refusal.ts';
 import {
   DEVICES_OF_ADDRESS,
-  forget,
+  resetTries,
   PASSWORDS_OF_ACCOUNT,
   PASSWORDS_OF_ADDRESS,
   PASSWORDS_OF_DEVICE,
@@ -81,7 +81,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   }
   const accepted = auditEntry(organization, user.email, 'sign-in.accept', user.email, { address });
   await context.db.run(credentialScopeNow(organization), accepted);
-  await context.db.run(directoryScopeNow(), forget(throttle, key));
+  await context.db.run(directoryScopeNow(), resetTries(throttle, key));
   return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
 }
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { loggedClientId } from '@crs/kit/http/register';
+import { loggedClientId } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { ALGORITHM, type KeyPair } from '../keys/key-ring.ts';
@@ -13,10 +13,9 @@ import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
-import { isTransient, renderBusy, renderError } from './problem.ts';
+import { isTransient, renderBusy, renderError } from './page-error.ts';
 import { logUser } from './request.ts';
 
-const ACCESS_TOKEN_SECONDS = 600;
 /** From its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
 export const CONSENT_SECONDS = 365 * 86_400;
@@ -28,7 +27,7 @@ const ASSERTION_SECONDS = 600;
 
 /** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. @param pairs the first one signs */
 export function createProvider(context: SignInContext, pairs: KeyPair[]) {
-  const { issuer, secrets, log } = context;
+  const { issuer, secrets, log, accessTokenSeconds } = context;
   const resource = context.accessTokens.audience;
   const { names, options } = cookieSettings(issuer);
   const fetches = new ClientFetches(context);
@@ -96,14 +95,14 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       },
     },
     ttl: {
-      AccessToken: ACCESS_TOKEN_SECONDS,
+      AccessToken: accessTokenSeconds,
       AuthorizationCode: 60,
       RefreshToken: REFRESH_TOKEN_SECONDS,
       Grant: CONSENT_SECONDS,
       Interaction: INTERACTION_SECONDS,
       Session: (_ctx, { loginTs }) => secondsLeft(loginTs),
       // Never issued, but oidc-provider requires a value.
-      IdToken: ACCESS_TOKEN_SECONDS,
+      IdToken: accessTokenSeconds,
     },
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
@@ -157,7 +156,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   };
   provider.on('grant.success', ({ oidc, res }) => {
     const grant_id = oidc.entities.AccessToken?.grantId;
-    Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
+    Object.assign(stateOf(res as Response).logFields, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
   });
   provider
     .on('authorization.error', logRefusal)

@@ -1,13 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { clientAddress } from '@crs/kit/http/address';
 import { stateOf } from '@crs/kit/http/request';
 import type { Secrets } from '@crs/kit/process/secrets';
 import { parseAccountId } from './accounts.ts';
 import { cookieSettings } from './cookies.ts';
 import { CSRF_FIELD } from './pages/layout.ts';
-import { Problem } from './problem.ts';
+import { PageError } from './page-error.ts';
 
 /** A request to one of our pages, its response, and the authorization server that the page belongs to. */
 export type Visit = ReturnType<typeof visitOf>;
@@ -46,7 +46,7 @@ export function forwardedAddress(request: Pick<Request, 'headers' | 'socket'>): 
 /** Adds the user to the request's log line. */
 export function logUser(response: Response, accountId: string): void {
   const { organization, userId } = parseAccountId(accountId);
-  Object.assign(stateOf(response).facts, { organization, user_id: userId });
+  Object.assign(stateOf(response).logFields, { organization, user_id: userId });
 }
 
 /** A field of the submitted form; empty if it is absent or repeated. */
@@ -62,22 +62,22 @@ export function queryOf(request: Request): URLSearchParams {
 
 /** Issues and checks CSRF tokens. A token is bound to one authorization or one browser. */
 export class FormTokens {
-  readonly #seal: Seal;
+  readonly #encrypter: Encrypter;
 
   constructor(secrets: Secrets) {
-    this.#seal = new Seal(secrets, 'forms');
+    this.#encrypter = new Encrypter(secrets, 'forms');
   }
 
   make(bound: string): string {
-    return this.#seal.seal(Buffer.alloc(0), bound).toString('base64url');
+    return this.#encrypter.encrypt(Buffer.alloc(0), bound).toString('base64url');
   }
 
-  /** @throws Problem if the submitted form has no such token */
+  /** @throws PageError if the submitted form has no such token */
   check(request: Request, bound: string): void {
     try {
-      this.#seal.open(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
+      this.#encrypter.decrypt(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
     } catch (error) {
-      throw new Problem(403, 'This form is no longer valid', 'Go back, reload the page and try again.', error);
+      throw new PageError(403, 'This form is no longer valid', 'Go back, reload the page and try again.', error);
     }
   }
 }
@@ -89,7 +89,7 @@ const MAX_PARAMETERS = 100;
 export function limitParameters({ url }: Request, _response: Response, next: NextFunction): void {
   if (url.split('&', MAX_PARAMETERS + 1).length <= MAX_PARAMETERS) return next();
   const message = `An address here has at most ${MAX_PARAMETERS} parameters. Go back to your assistant and connect again.`;
-  throw new Problem(400, 'This address is too long', message);
+  throw new PageError(400, 'This address is too long', message);
 }
 
 /** Replaces each request's host and scheme by the issuer's, because oidc-provider builds URLs from them. */

@@ -20,7 +20,7 @@ export interface FormOptions {
   email?: string | undefined;
 }
 
-type Refusal = Pick<SignInRefused, 'status' | 'error'>;
+type FormError = Pick<SignInRefused, 'status' | 'error'>;
 
 /**
  * The sign-in form of an authorization and of `/connections`. It asks for the e-mail, then for the organization unless that is known, then
@@ -64,7 +64,7 @@ export class SignInForm {
         return undefined;
       }
     }
-    const ask = (refusal?: Refusal) => this.#showStep(visit, form, organization, email, refusal);
+    const ask = (refusal?: FormError) => this.#showStep(visit, form, organization, email, refusal);
     if ((await this.#federation.nameOf(organization)) !== undefined) return ask();
     if (password === '' || organization === '') {
       if (!isAddress(email)) return ask({ status: 422, error: 'Enter your e-mail address, such as ann@acme.example.' });
@@ -92,7 +92,7 @@ export class SignInForm {
     form: FormOptions,
     organization: string,
     email: string,
-    refusal?: Refusal,
+    refusal?: FormError,
     chooses = false,
   ): Promise<undefined> {
     const isKnown = ORGANIZATION_ID.test(organization);

@@ -1,7 +1,7 @@
 import type { Statement } from '@crs/kit/data/database';
 import { widerNetworksOf } from '@crs/kit/http/address';
 import { digestOf } from '@crs/kit/api-key';
-import { countTry, forgetTries } from '../store/throttles.ts';
+import { countTry, deleteTries } from '../store/throttles.ts';
 import { directoryScopeNow, type SignInContext } from './context.ts';
 
 interface Throttle {
@@ -45,8 +45,8 @@ export async function secondsToWaitOf(context: Pick<SignInContext, 'db'>, thrott
   return 0;
 }
 
-export function forget(throttle: Throttle, key: string): Statement {
-  return forgetTries(bucket(throttle, key));
+export function resetTries(throttle: Throttle, key: string): Statement {
+  return deleteTries(bucket(throttle, key));
 }
 
 function bucket({ name }: Throttle, key: string): Buffer {

@@ -6,10 +6,10 @@ const API_KEY = {
   prefix: column.text,
   label: column.text,
   readOnly: column.boolean,
-  createdAt: column.instant,
-  expiresAt: column.instant.orNull,
-  revokedAt: column.instant.orNull,
-  lastUsedAt: column.instant.orNull,
+  createdAt: column.timestamp,
+  expiresAt: column.timestamp.orNull,
+  revokedAt: column.timestamp.orNull,
+  lastUsedAt: column.timestamp.orNull,
 };
 export type ApiKeyRow = column.RowOf<typeof API_KEY>;
 

@@ -67,7 +67,7 @@ export function countFirst({ organization, actor, action, target, outcome, addre
 
 const ENTRY = {
   auditId: column.bigint,
-  at: column.instant,
+  at: column.timestamp,
   actor: column.text,
   action: column.text,
   organization: column.text,

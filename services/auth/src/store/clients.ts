@@ -6,8 +6,8 @@ const CLIENT = {
   clientId: column.text,
   name: column.text,
   redirectUris: column.textArray,
-  secretSealed: column.bytes.orNull,
-  createdAt: column.instant,
+  secretEncrypted: column.bytes.orNull,
+  createdAt: column.timestamp,
 };
 export type ClientRow = column.RowOf<typeof CLIENT>;
 
@@ -30,8 +30,8 @@ export function insertClient(client: Omit<ClientRow, 'createdAt'>): Statement<Cl
   return {
     name: 'insert_client',
     row: CLIENT,
-    text: `insert into auth.clients (client_id, name, redirect_uris, secret_sealed) values ($1, $2, $3, $4) returning ${COLUMNS}`,
-    values: [client.clientId, client.name, client.redirectUris, client.secretSealed],
+    text: `insert into auth.clients (client_id, name, redirect_uris, secret_encrypted) values ($1, $2, $3, $4) returning ${COLUMNS}`,
+    values: [client.clientId, client.name, client.redirectUris, client.secretEncrypted],
   };
 }
 

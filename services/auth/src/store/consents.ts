@@ -11,10 +11,10 @@ const GRANT = {
   grantId: column.text,
   client: column.text,
   scopes: column.textArray,
-  createdAt: column.instant,
-  expiresAt: column.instant,
-  revokedAt: column.instant.orNull,
-  lastUsedAt: column.instant.orNull,
+  createdAt: column.timestamp,
+  expiresAt: column.timestamp,
+  revokedAt: column.timestamp.orNull,
+  lastUsedAt: column.timestamp.orNull,
 };
 const CONSENT = { ...GRANT, email: column.text };
 export type ConsentRow = column.RowOf<typeof CONSENT>;

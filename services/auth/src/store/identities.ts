@@ -4,7 +4,7 @@ import type { Statement } from '@crs/kit/data/database';
 const LINKED_USER = {
   userId: column.uuid,
   email: column.text,
-  disabledAt: column.instant.orNull,
+  disabledAt: column.timestamp.orNull,
   sessionVersion: column.integer,
 };
 

@@ -7,9 +7,9 @@ export type KeyKind = keyof typeof PROTECTS_UNTIL;
 
 const KEY_PAIR = {
   keyId: column.text,
-  privateKeySealed: column.bytes,
-  signFrom: column.instant,
-  protectsUntil: column.instant.orNull,
+  privateKeyEncrypted: column.bytes,
+  signFrom: column.timestamp,
+  protectsUntil: column.timestamp.orNull,
 };
 type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
@@ -22,7 +22,7 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
   return {
     name: `list_${kind}s`,
     row: KEY_PAIR,
-    text: `select key_id as "keyId", private_key_sealed as "privateKeySealed", sign_from as "signFrom",
+    text: `select key_id as "keyId", private_key_encrypted as "privateKeyEncrypted", sign_from as "signFrom",
       ${PROTECTS_UNTIL[kind]} as "protectsUntil" from auth.${kind}s order by sign_from desc, key_id`,
   };
 }
@@ -30,8 +30,8 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
 export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'>): Statement {
   return {
     name: `insert_${kind}`,
-    text: `insert into auth.${kind}s (key_id, private_key_sealed, sign_from) values ($1, $2, $3)`,
-    values: [key.keyId, key.privateKeySealed, key.signFrom],
+    text: `insert into auth.${kind}s (key_id, private_key_encrypted, sign_from) values ($1, $2, $3)`,
+    values: [key.keyId, key.privateKeyEncrypted, key.signFrom],
   };
 }
 
@@ -58,7 +58,7 @@ export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
 export function listRetiredKeys(limit: number): Statement<{ keyId: string; signFrom: Date; retiredAt: Date }> {
   return {
     name: 'list_retired_keys',
-    row: { keyId: column.text, signFrom: column.instant, retiredAt: column.instant },
+    row: { keyId: column.text, signFrom: column.timestamp, retiredAt: column.timestamp },
     text: `select key_id as "keyId", sign_from as "signFrom", retired_at as "retiredAt"
       from auth.retired_keys order by retired_at desc, key_id limit $1`,
     values: [limit],

@@ -9,26 +9,26 @@ export interface PayloadKey {
 }
 
 interface NewPayload extends PayloadKey {
-  payloadSealed: Buffer;
+  payloadEncrypted: Buffer;
   uidDigest: Buffer | undefined;
   grantId: string | undefined;
   expiresInSeconds: number;
 }
 
-const PAYLOAD = { idDigest: column.bytes, payloadSealed: column.bytes, consumed: column.boolean };
+const PAYLOAD = { idDigest: column.bytes, payloadEncrypted: column.bytes, consumed: column.boolean };
 export type PayloadRow = column.RowOf<typeof PAYLOAD>;
 
 export function upsertPayload(payload: NewPayload): Statement {
   return {
     name: 'upsert_payload',
-    text: `insert into auth.oidc_payloads (model, id_digest, payload_sealed, uid_digest, grant_id, expires_at)
+    text: `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, uid_digest, grant_id, expires_at)
       values ($1, $2, $3, $4, $5, now() + $6::bigint * interval '1 second')
-      on conflict (model, id_digest) do update set payload_sealed = excluded.payload_sealed, uid_digest = excluded.uid_digest,
+      on conflict (model, id_digest) do update set payload_encrypted = excluded.payload_encrypted, uid_digest = excluded.uid_digest,
         grant_id = excluded.grant_id, expires_at = excluded.expires_at`,
     values: [
       payload.model,
       payload.idDigest,
-      payload.payloadSealed,
+      payload.payloadEncrypted,
       payload.uidDigest,
       payload.grantId,
       payload.expiresInSeconds,
@@ -41,7 +41,7 @@ export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: numbe
   return {
     name: 'find_payload',
     row: PAYLOAD,
-    text: `select id_digest as "idDigest", payload_sealed as "payloadSealed",
+    text: `select id_digest as "idDigest", payload_encrypted as "payloadEncrypted",
         coalesce(consumed_at <= now() - $3::integer * interval '1 second', false) as consumed
       from auth.oidc_payloads where model = $1 and id_digest = $2 and expires_at > now()`,
     values: [model, idDigest, graceSeconds],
@@ -52,7 +52,7 @@ export function findPayloadByUid(model: string, uidDigest: Buffer): Statement<Pa
   return {
     name: 'find_payload_by_uid',
     row: PAYLOAD,
-    text: `select id_digest as "idDigest", payload_sealed as "payloadSealed", consumed_at is not null as consumed
+    text: `select id_digest as "idDigest", payload_encrypted as "payloadEncrypted", consumed_at is not null as consumed
       from auth.oidc_payloads where model = $1 and uid_digest = $2 and expires_at > now()`,
     values: [model, uidDigest],
   };
@@ -114,7 +114,7 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
  * The most payloads of each model that all unauthenticated clients together may have. Anybody can begin an authorization, register a client,
  * and authenticate as a client that they registered.
  */
-export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
+export const MAX_UNAUTHENTICATED_PAYLOADS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
 /** The same for throttles. An attacker creates one with each account that they guess at. */
 const MOST_THROTTLES = 200_000;
 
@@ -132,7 +132,7 @@ export interface Gone {
 export async function deleteExcess(
   query: Query,
   limit: number,
-  most = MOST_OF_STRANGERS,
+  most = MAX_UNAUTHENTICATED_PAYLOADS,
   mostThrottles = MOST_THROTTLES,
 ): Promise<Gone> {
   let payloads = 0;

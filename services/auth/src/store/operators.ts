@@ -8,9 +8,9 @@ const OPERATOR = {
   name: column.text,
   role: column.oneOf<OperatorRole>(),
   organizations: column.textArray,
-  createdAt: column.instant,
-  expiresAt: column.instant.orNull,
-  revokedAt: column.instant.orNull,
+  createdAt: column.timestamp,
+  expiresAt: column.timestamp.orNull,
+  revokedAt: column.timestamp.orNull,
 };
 export type OperatorRow = column.RowOf<typeof OPERATOR>;
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
-import { built, sql } from '@crs/kit/data/sql';
+import { toStatement, sql } from '@crs/kit/data/sql';
 import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
 
@@ -19,12 +19,13 @@ const STORED = {
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
-  createdAt: column.instant,
+  oidcEmailProof: column.text.orNull,
+  createdAt: column.timestamp,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
 export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
 
-const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_sealed is not null as "oidcHasClientSecret"`;
+const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_encrypted is not null as "oidcHasClientSecret"`;
 
 /** Locks the organization until the transaction ends. */
 export function findOrganization(organization: string): Statement<OrganizationRow> {
@@ -57,7 +58,7 @@ const VIEW_SETTINGS = {
   allowedFields: column.textArray.orNull,
   anonymizeInterviewees: column.boolean,
   settingsVersion: column.integer,
-  settingsChangedAt: column.instant,
+  settingsChangedAt: column.timestamp,
 };
 
 /** No row once the organization's deletion has begun. */
@@ -88,7 +89,7 @@ export function insertOrganization(organization: string, change: OrganizationCha
     .onConflict()
     .ignore()
     .returning('organization');
-  return built('insert_organization', insert, { organization: column.text });
+  return toStatement('insert_organization', insert, { organization: column.text });
 }
 
 /** @param before as {@link findOrganization} read and locked it */
@@ -104,7 +105,7 @@ export async function updateOrganization(query: Query, before: OrganizationRow, 
   const update = sql('auth.organizations')
     .where({ organization, erasing_at: null })
     .update({ ...columns, ...version });
-  await query(built('update_organization', update));
+  await query(toStatement('update_organization', update));
 }
 
 function changesView(before: OrganizationRow, { allowedFields, anonymizeInterviewees }: OrganizationChange): boolean {

@@ -1,6 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Query } from '@crs/kit/data/database';
-import type { Problem } from '@crs/records/import-record';
+import type { FieldError } from '@crs/records/import-record';
 import { missing } from '@crs/records/missing-reference';
 import { fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
@@ -18,7 +18,7 @@ export interface ProjectGrants {
  * Replaces the creators and roles of projects. The number of statements doesn't grow with the number of projects.
  * @returns for each project whether that changed anything, or why it was refused
  */
-export async function putRoles(query: Query, organization: string, projects: ProjectGrants[]): Promise<(boolean | Problem)[]> {
+export async function putRoles(query: Query, organization: string, projects: ProjectGrants[]): Promise<(boolean | FieldError)[]> {
   const seen = new Set<string>();
   const repeated = projects.findIndex(({ projectId }) => seen.size === seen.add(projectId).size);
   if (repeated >= 0) {
@@ -37,7 +37,7 @@ export async function putRoles(query: Query, organization: string, projects: Pro
 }
 
 /** Replaces e-mails by user ids. @param users ids by folded e-mail @returns the problem if an e-mail belongs to nobody */
-function resolve({ projectId, createdBy, members }: ProjectGrants, users: Map<string, string>): ProjectRoles | Problem {
+function resolve({ projectId, createdBy, members }: ProjectGrants, users: Map<string, string>): ProjectRoles | FieldError {
   if (createdBy !== null && !users.has(fold(createdBy))) return missing('user', 'created_by');
   const unknown = members.findIndex(({ email }) => !users.has(fold(email)));
   if (unknown >= 0) return missing('user', `members[${unknown}].email`);

@@ -15,6 +15,6 @@ export function countTry(bucket: Buffer, windowSeconds: number): Statement<{ tri
   };
 }
 
-export function forgetTries(bucket: Buffer): Statement {
+export function deleteTries(bucket: Buffer): Statement {
   return { name: 'forget_tries', text: 'delete from auth.throttles where bucket = $1', values: [bucket] };
 }

@@ -9,9 +9,9 @@ const USER = {
   email: column.text,
   name: column.text.orNull,
   passwordHash: column.text.orNull,
-  disabledAt: column.instant.orNull,
+  disabledAt: column.timestamp.orNull,
   sessionVersion: column.integer,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
 };
 export type UserRow = column.RowOf<typeof USER>;
 
@@ -47,7 +47,7 @@ const USER_BY_EMAIL = {
   userId: column.uuid,
   email: column.text,
   name: column.text.orNull,
-  disabledAt: column.instant.orNull,
+  disabledAt: column.timestamp.orNull,
   emailFolded: column.text,
 };
 const FOUND_USER = { ...USER_BY_EMAIL, hasPassword: column.boolean };

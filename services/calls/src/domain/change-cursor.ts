@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { invalid } from '@crs/kit/errors';
 
 /** How far a follower has read the feed of changes. */
 export interface ChangePosition {
   /** The last position read. */
-  place: number;
+  last: number;
   /** The feed's last position when the full pass began. The follower can't have a call that was deleted by then. */
   passStart: number;
   /** The id of the {@link ViewSettings} that all pages of the pass were rendered with. */
@@ -16,33 +16,33 @@ export interface ChangePosition {
 export class ChangeCursors {
   /** The feed's secret. */
   readonly secret: Buffer;
-  readonly #seal: Seal;
+  readonly #encrypter: Encrypter;
   readonly #organization: string;
 
   constructor(secret: Buffer, organization: string) {
     this.secret = secret;
-    this.#seal = new Seal([{ id: '0', secret: secret.toString('base64') }], 'changes');
+    this.#encrypter = new Encrypter([{ id: '0', secret: secret.toString('base64') }], 'changes');
     this.#organization = organization;
   }
 
-  encode({ place, passStart, settings }: ChangePosition): string {
-    const plain = JSON.stringify([place, passStart, settings]);
-    return this.#seal.seal(Buffer.from(plain), this.#organization).toString('base64url');
+  encode({ last, passStart, settings }: ChangePosition): string {
+    const plain = JSON.stringify([last, passStart, settings]);
+    return this.#encrypter.encrypt(Buffer.from(plain), this.#organization).toString('base64url');
   }
 
   /** Returns undefined if the cursor was forged or belongs to another feed. */
   decode(cursor: string): ChangePosition | undefined {
-    const sealed = Buffer.from(cursor, 'base64url');
+    const encrypted = Buffer.from(cursor, 'base64url');
     // Node ignores invalid characters and spare bits. Only the exact text that was issued is a cursor.
-    if (sealed.toString('base64url') !== cursor) return undefined;
+    if (encrypted.toString('base64url') !== cursor) return undefined;
     let plain: Buffer;
     try {
-      plain = this.#seal.open(sealed, this.#organization);
+      plain = this.#encrypter.decrypt(encrypted, this.#organization);
     } catch {
       return undefined;
     }
-    const [place, passStart, settings] = JSON.parse(plain.toString());
-    return { place, passStart, settings };
+    const [last, passStart, settings] = JSON.parse(plain.toString());
+    return { last, passStart, settings };
   }
 }
 

@@ -38,7 +38,7 @@ export interface StoredCall {
   /** The hash of everything stored about the call. */
   recordHash: Buffer;
   /** The hash of everything that the REST detail can show. */
-  shownHash: Buffer;
+  detailHash: Buffer;
 }
 
 export type CallWrite = ResolvedCall & StoredCall;
@@ -52,7 +52,7 @@ export interface Changes {
   /** Ids of the written calls that are stored already. */
   replaced: string[];
   /** Ids of the written calls whose detail changes: their `updatedAt` moves. */
-  shown: string[];
+  detailChanged: string[];
   /** By how much the number of calls of each UTC day (`YYYY-MM-DD`) changes. */
   days: Map<string, number>;
 }
@@ -71,7 +71,7 @@ interface CallState {
  */
 export function changesOf(stored: StoredCall[], records: (CallDeletion | ResolvedCall)[], time: Date): Changes {
   const states = new Map<string, CallState>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
-  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], shown: [], days: new Map() };
+  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], detailChanged: [], days: new Map() };
   for (const record of records) {
     const state = states.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
     states.set(record.callId, state);
@@ -84,7 +84,7 @@ export function changesOf(stored: StoredCall[], records: (CallDeletion | Resolve
     if (now) count(changes.days, now, 1);
     if (before && !now) changes.deleted.push(callId);
     if (write) changes.writes.push(write);
-    if (write?.updatedAt === time) changes.shown.push(callId);
+    if (write?.updatedAt === time) changes.detailChanged.push(callId);
     if (before && write) changes.replaced.push(callId);
   }
   return changes;
@@ -101,11 +101,11 @@ function remove(state: CallState): boolean {
 function put(state: CallState, call: ResolvedCall, time: Date): boolean {
   const { now } = state;
   const createdAt = call.createdAt ?? now?.createdAt ?? time;
-  const shownHash = hash('sha256', Buffer.concat([call.rowHash, Buffer.from(createdAt.toISOString())]), 'buffer');
-  const recordHash = hash('sha256', Buffer.concat([shownHash, call.referencesHash]), 'buffer');
+  const detailHash = hash('sha256', Buffer.concat([call.rowHash, Buffer.from(createdAt.toISOString())]), 'buffer');
+  const recordHash = hash('sha256', Buffer.concat([detailHash, call.referencesHash]), 'buffer');
   if (now?.recordHash.equals(recordHash)) return false;
-  const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
-  state.now = state.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
+  const updatedAt = now?.detailHash.equals(detailHash) ? now.updatedAt : time;
+  state.now = state.write = { ...call, createdAt, updatedAt, recordHash, detailHash };
   return true;
 }
 

@@ -2,7 +2,7 @@ import { FIRST_TEXT, once } from '@crs/records/erase-steps';
 import { eraseRpc } from '@crs/records/erasure';
 import type { RecordContext } from '@crs/records/record-service';
 import { eraseCalls, eraseChanges, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
-import { placeChanges } from '../store/feed.ts';
+import { appendChanges } from '../store/feed.ts';
 
 /** Bounds how long readers wait for a transaction of deletions. */
 const CALLS_AT_ONCE = 1_000;
@@ -23,7 +23,7 @@ export function erase(context: RecordContext) {
             locked(async (query, now) => {
               const erased = await query(eraseProjectCalls(organization, target.value, CALLS_AT_ONCE));
               const moved = erased.map(({ callId }) => ({ callId, changedAt: now, deleted: true }));
-              await placeChanges(query, organization, moved, now);
+              await appendChanges(query, organization, moved, now);
               return erased.length;
             }),
         ];

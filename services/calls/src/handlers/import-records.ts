@@ -1,7 +1,7 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, checkSize, importRpcs, type Line, readBatch, refused } from '@crs/records/import-batch';
-import type { Problem } from '@crs/records/import-record';
+import { checkSize, importRpcs, type NumberedRecord, readBatch, refused, sortByLine } from '@crs/records/import-batch';
+import type { FieldError } from '@crs/records/import-record';
 import { lockImports } from '@crs/records/lock-imports';
 import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
@@ -19,12 +19,12 @@ import {
   type PreparedCall,
   type ResolvedCall,
 } from '../domain/changes.ts';
-import { placeChanges } from '../store/feed.ts';
+import { appendChanges } from '../store/feed.ts';
 import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, stageCalls, writeCalls } from '../store/import-calls.ts';
 import { lineReader } from '../store/prepare-call.ts';
 
-type Prepared = Line<CallDeletion | PreparedCall>;
-type Resolved = Line<CallDeletion | ResolvedCall>;
+type Prepared = NumberedRecord<CallDeletion | PreparedCall>;
+type Resolved = NumberedRecord<CallDeletion | ResolvedCall>;
 
 /** Pollers by `updated_since` overlap their requests by 60 s, so a transaction must commit well within 60 s of its `updated_at`. */
 const MAX_TRANSACTION_MS = 30_000;
@@ -48,7 +48,7 @@ export function imports({ importDb, auth }: RecordContext) {
     const repeated = batch.length - fresh.length;
     // Parsed before the lock is taken, so that the next batch is parsed while this one is written.
     const { lines, errors } = await readBatch(fresh, lineReader, scope);
-    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
+    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: sortByLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     const lockedSince: Record<string, number> = {};
     const response = await importDb.transact({ ...scope, deadline }, async (query, connection) => {
@@ -73,7 +73,7 @@ export function imports({ importDb, auth }: RecordContext) {
       lockedSince['feed'] = performance.now();
       await appendToFeed(query, scope.organization, changes, time);
       const unchanged = repeated + known.length - changes.accepted;
-      return { accepted: changes.accepted, unchanged, errors: byLine([...errors, ...unknown]) };
+      return { accepted: changes.accepted, unchanged, errors: sortByLine([...errors, ...unknown]) };
     });
     for (const [lock, start] of Object.entries(lockedSince)) lockDuration.record((performance.now() - start) / 1000, { lock });
     return response;
@@ -153,7 +153,7 @@ function missingReference(
   { projectId, conductedBy, notes }: PreparedCall,
   users: Map<string, string>,
   projects: Set<string>,
-): Problem | undefined {
+): FieldError | undefined {
   if (projectId !== null && !projects.has(projectId)) return missing('project', 'project_id');
   if (conductedBy !== null && !users.has(conductedBy)) return missing('user', 'conducted_by');
   const noteAt = notes.findIndex(({ email }) => !users.has(email));
@@ -188,8 +188,8 @@ async function lookUp(lines: Prepared[], resolveReferences: ResolveReferences, y
 }
 
 /** Appends the changed calls to the feed. Must be the transaction's last work. */
-function appendToFeed(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
+function appendToFeed(query: Query, organization: string, { deleted, detailChanged }: Changes, time: Date): Promise<void> {
   const moved = (callIds: string[], isDeleted: boolean) =>
     callIds.map((callId) => ({ callId, changedAt: time, deleted: isDeleted }));
-  return placeChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
+  return appendChanges(query, organization, [...moved(deleted, true), ...moved(detailChanged, false)], time);
 }

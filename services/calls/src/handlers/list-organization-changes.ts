@@ -11,7 +11,7 @@ import { renderDetail, type DetailView } from '../domain/stored-json/index.ts';
 import { renderAccessChanged, renderChange, renderList, toBytes } from '../domain/response-json.ts';
 import { fieldMaskOf, includeOf } from '../domain/view.ts';
 import { callOf } from '../store/details.ts';
-import { beginFeed, findFeedSecret, forgetDeletions } from '../store/feed.ts';
+import { beginFeed, findFeedSecret, pruneDeletions } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 import { CurrentSettings } from './view-settings.ts';
@@ -25,7 +25,7 @@ const NO_DELETIONS = Number.MAX_SAFE_INTEGER;
 export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const viewSettings = new CurrentSettings(auth);
   const feeds = new Feeds(db);
-  const pruneDeletions = retention('deletions', db, log, forgetDeletions);
+  const pruneOnRead = retention('deletions', db, log, pruneDeletions);
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
@@ -40,8 +40,8 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       if (position && position.settings !== settings.id) settings = await viewSettings.newest(call.identity, call);
       // Changed settings begin a new full pass, but the follower must still hear of the deletions after its position.
       const isChanged = position !== undefined && position.settings !== settings.id;
-      const passStart = position && (isChanged ? Math.max(position.place, position.passStart) : position.passStart);
-      const after = position === undefined || isChanged ? 0 : position.place;
+      const passStart = position && (isChanged ? Math.max(position.last, position.passStart) : position.passStart);
+      const after = position === undefined || isChanged ? 0 : position.last;
       const maxEntries = isChanged ? limit - 1 : limit;
       // The extra entry tells whether more follow.
       const page = { after, deletedAfter: Math.max(after, passStart ?? NO_DELETIONS), limit: maxEntries + 1 };
@@ -51,8 +51,8 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
           ? db.read(scope, listChangesWithDetails(scope.organization, page, { ...view, anonymize: settings.anonymize }))
           : db.read(scope, listChanges(scope.organization, page));
       const rows = await readFeed(db, scope, cursor !== undefined, read);
-      const { secret, head, forgotten } = rows[0]!;
-      if (cursor) checkCursor(cursor, { secret, head: Number(head), forgotten: Number(forgotten) });
+      const { secret, head, pruned } = rows[0]!;
+      if (cursor) checkCursor(cursor, { secret, head: Number(head), pruned: Number(pruned) });
 
       const anonymizeWith =
         withDetails && settings.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
@@ -60,9 +60,9 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const entries = readEntries(found.slice(0, maxEntries));
       const hasMore = entries.length < found.length;
       // A follower that has read everything misses no deletion that is pruned.
-      if (!hasMore) await pruneDeletions(scope);
-      const place = hasMore ? Number(entries.at(-1)?.place ?? after) : Number(head);
-      const next: ChangePosition = { place, passStart: passStart ?? Number(head), settings: settings.id };
+      if (!hasMore) await pruneOnRead(scope);
+      const last = hasMore ? Number(entries.at(-1)?.position ?? after) : Number(head);
+      const next: ChangePosition = { last, passStart: passStart ?? Number(head), settings: settings.id };
       const changes = [
         ...(isChanged ? [[renderAccessChanged(settings.changedAt)]] : []),
         ...entries.map((entry) => renderEntry(entry, withDetails ? { ...view, anonymizeWith } : undefined)),
@@ -125,14 +125,14 @@ async function readFeed<Row>(db: Database, scope: Scope, hasCursor: boolean, rea
 
 /** @throws ServiceError if the cursor belongs to another feed, or a deletion that the follower hasn't read was pruned */
 function checkCursor(
-  { position: { place, passStart }, secret: opened }: OpenedCursor,
-  { secret, head, forgotten }: { secret: Buffer; head: number; forgotten: number },
+  { position: { last, passStart }, secret: opened }: OpenedCursor,
+  { secret, head, pruned }: { secret: Buffer; head: number; pruned: number },
 ): void {
-  const known = Math.max(place, passStart);
-  if (!secret.equals(opened) || known > head || known < forgotten) throw unusable();
+  const known = Math.max(last, passStart);
+  if (!secret.equals(opened) || known > head || known < pruned) throw unusable();
 }
 
-type Entry = (EntryRow | EntryWithDetailRow) & { callId: string; place: string; changedAt: Date; deleted: boolean };
+type Entry = (EntryRow | EntryWithDetailRow) & { callId: string; position: string; changedAt: Date; deleted: boolean };
 
 function isEntry(row: EntryRow | EntryWithDetailRow): row is Entry {
   return row.callId !== null;

@@ -3,7 +3,7 @@ import type { Statement } from '@crs/kit/data/database';
 import { METADATA, STORED } from '../domain/columns.ts';
 import type { ExportedCall } from '../domain/export-line.ts';
 
-const CALL = { ...METADATA, ...STORED, createdAt: column.instant, conductedBy: column.uuid.orNull };
+const CALL = { ...METADATA, ...STORED, createdAt: column.timestamp, conductedBy: column.uuid.orNull };
 const ROW = { ...CALL, notes: column.json<{ userId: string; text: string }[]>() };
 
 const TEXT = `select ${column.selectList(CALL, 'c')},

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
-import { FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
+import { PRUNED, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import { countDeleted } from '@crs/records/count-deleted';
 
@@ -15,38 +15,38 @@ interface Moved {
 
 const KEEP_DELETIONS_MS = 30 * 86_400_000;
 
-const PLACE = { place: column.bigint };
+const POSITION = { position: column.bigint };
 
-const putEntries = upsert<Moved & { place: string }>({
+const putEntries = upsert<Moved & { position: string }>({
   name: 'put_changes',
   table: 'calls.changes',
   key: 'callId',
-  columns: { callId: column.text, place: column.bigint, changedAt: column.instant, deleted: column.boolean },
+  columns: { callId: column.text, position: column.bigint, changedAt: column.timestamp, deleted: column.boolean },
 });
 
 /**
- * Appends each call to the organization's feed at the next position (`place`), and prunes some deletions that are more than 30 days old. Must be the
+ * Appends each call to the organization's feed at the next position, and prunes some deletions that are more than 30 days old. Must be the
  * transaction's last work, because it blocks other changes of the organization's calls until the commit.
  */
-export async function placeChanges(query: Query, organization: string, moved: readonly Moved[], now: Date): Promise<void> {
+export async function appendChanges(query: Query, organization: string, moved: readonly Moved[], now: Date): Promise<void> {
   if (moved.length === 0) return;
   await query(limitLockWait());
   const [last] = await query({
     name: 'take_places',
-    row: PLACE,
-    text: `insert into calls.feeds (organization, secret, place) values ($1, $2, $3)
-      on conflict (organization) do update set place = feeds.place + excluded.place returning place`,
+    row: POSITION,
+    text: `insert into calls.feeds (organization, secret, position) values ($1, $2, $3)
+      on conflict (organization) do update set position = feeds.position + excluded.position returning position`,
     values: [organization, newSecret(), moved.length],
   });
-  const first = Number(last!.place) - moved.length + 1;
+  const first = Number(last!.position) - moved.length + 1;
   await query(
     putEntries(
       organization,
-      moved.map((call, i) => ({ ...call, place: String(first + i) })),
+      moved.map((call, i) => ({ ...call, position: String(first + i) })),
     ),
   );
-  const [done] = await query(forgetDeletions(organization, now));
-  countDeleted('deletions', done?.forgotten ?? 0);
+  const [done] = await query(pruneDeletions(organization, now));
+  countDeleted('deletions', done?.pruned ?? 0);
 }
 
 /**
@@ -58,18 +58,18 @@ function limitLockWait(): Statement {
 }
 
 /** Prunes the oldest deletions. A cursor before a pruned position is no longer valid. Returns no row if none is old enough. */
-export function forgetDeletions(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
+export function pruneDeletions(organization: string, now: Date): Statement<column.RowOf<typeof PRUNED>> {
   return {
     name: 'forget_deletions',
-    row: FORGOTTEN,
+    row: PRUNED,
     text: `with oldest as (
-        select call_id, place, changed_at from calls.changes where organization = $1 and deleted order by place limit ${ROWS_AT_ONCE}
+        select call_id, position, changed_at from calls.changes where organization = $1 and deleted order by position limit ${ROWS_AT_ONCE}
       ),
-      old as (select call_id, place from oldest where changed_at < $2),
-      forgotten as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)
-      update calls.feeds set forgotten = greatest(forgotten, (select max(place) from old))
+      old as (select call_id, position from oldest where changed_at < $2),
+      pruned as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)
+      update calls.feeds set pruned = greatest(pruned, (select max(position) from old))
       where organization = $1 and exists (select from old)
-      returning (select count(*)::integer from old) as forgotten`,
+      returning (select count(*)::integer from old) as pruned`,
     values: [organization, new Date(now.getTime() - KEEP_DELETIONS_MS)],
   };
 }
@@ -89,7 +89,7 @@ export function findFeedSecret(organization: string): Statement<column.RowOf<typ
 export function beginFeed(organization: string): Statement {
   return {
     name: 'begin_feed',
-    text: 'insert into calls.feeds (organization, secret, place) values ($1, $2, 0) on conflict do nothing',
+    text: 'insert into calls.feeds (organization, secret, position) values ($1, $2, 0) on conflict do nothing',
     values: [organization, newSecret()],
   };
 }

@@ -3,7 +3,7 @@ import type { Statement } from '@crs/kit/data/database';
 import { METADATA, STORED } from '../domain/columns.ts';
 import type { UserCall } from '../domain/stored-json/index.ts';
 
-const CALL = { ...METADATA, detailJson: STORED.detailJson, createdAt: column.instant };
+const CALL = { ...METADATA, detailJson: STORED.detailJson, createdAt: column.timestamp };
 const ROW = { ...CALL, verbatim: STORED.verbatim, notes: column.text.orNull };
 const TEXT = `select ${column.selectList(CALL)}, case when $5 then verbatim end as verbatim,
     (select n.text from calls.notes n where n.organization = $1 and n.call_id = $2 and n.user_id = $3) as notes

@@ -21,10 +21,10 @@ const BY_KEY = `select * from calls.calls where organization = $1 and call_id = 
 
 const FOUND = {
   callId: column.text,
-  createdAt: column.instant,
-  updatedAt: column.instant,
+  createdAt: column.timestamp,
+  updatedAt: column.timestamp,
   recordHash: column.bytes,
-  shownHash: column.bytes,
+  detailHash: column.bytes,
 };
 const FIND_STORED = `select ${column.selectList(FOUND, 'c')} from unnest($2::text[]) as wanted (call_id) cross join lateral (${BY_KEY}) c`;
 
@@ -51,7 +51,7 @@ const GIVEN = {
   conductedBy: 'uuid',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-  shownHash: 'bytea',
+  detailHash: 'bytea',
   recordHash: 'bytea',
   lineHash: 'bytea',
 } as const;

@@ -1,6 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import { built, sql } from '@crs/kit/data/sql';
+import { toStatement, sql } from '@crs/kit/data/sql';
 import { fold } from '@crs/kit/text';
 import type { ListUserCallsRequest } from '@crs/proto/crs/calls/v1/calls';
 import type { Knex } from 'knex';
@@ -41,7 +41,7 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
   const conducted = page(calls().where('c.conducted_by', userId));
   if (filters.projectId !== undefined) conducted.where('c.project_id', filters.projectId);
   if (projects.length === 0) {
-    const statement = built('list_user_calls', conducted, USER_LIST_ITEM);
+    const statement = toStatement('list_user_calls', conducted, USER_LIST_ITEM);
     const isUnfiltered = Object.values(filters).every((filter) => filter === undefined);
     if (!isUnfiltered) return statement;
     // Assistants usually send this one. Planning it takes as long as running it.
@@ -59,7 +59,7 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
     ) seen order by recency desc, "callId" desc limit ?`,
     [projects, ofProject, conducted, limit],
   );
-  return built('list_user_calls', both, USER_LIST_ITEM);
+  return toStatement('list_user_calls', both, USER_LIST_ITEM);
 }
 
 function narrow(rows: Knex.QueryBuilder, organization: string, { filters: f, after }: UserCallsQuery): Knex.QueryBuilder {

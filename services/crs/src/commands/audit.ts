@@ -4,7 +4,7 @@ import { entryId, limit, organizationId } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import type { Connection } from '../connection.ts';
 import { describe } from '../failure.ts';
-import { instant, printable, show, showError, table, type OutputOptions } from '../output.ts';
+import { timestamp, printable, show, showError, table, type OutputOptions } from '../output.ts';
 
 interface AuditOptions extends OutputOptions {
   org?: string;
@@ -70,13 +70,13 @@ const HEAD = ['at', 'actor', 'action', 'organization', 'target', 'outcome', 'cou
 function toRow(entry: AuditEntry) {
   const changes = entry.changes.map(({ setting, from, to }) => `${setting}: ${from} -> ${to}`).join('; ');
   const { actor, action, organizationId: organization, target, outcome, count, address } = entry;
-  return [instant(entry.at), actor, action, organization || null, target, outcome, count, address || null, changes || null];
+  return [timestamp(entry.at), actor, action, organization || null, target, outcome, count, address || null, changes || null];
 }
 
 function toJson(entry: AuditEntry) {
   return {
     id: entry.id,
-    at: instant(entry.at),
+    at: timestamp(entry.at),
     actor: entry.actor,
     action: entry.action,
     organization_id: entry.organizationId || null,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command, connected } from '../command.ts';
 import { layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs client`: assistants that can't register themselves. */
 export function clientCommands(program: Command): void {

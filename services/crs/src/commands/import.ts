@@ -4,7 +4,7 @@ import { organizationId, recordTypes } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
-import { RECORD_TYPES, type Refusal } from '../import/route.ts';
+import { RECORD_TYPES, type RefusedLine } from '../import/route.ts';
 
 interface ImportOptions extends OutputOptions {
   org?: string;
@@ -55,10 +55,10 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   ]);
   const { chunks, totalBytes } = await openSource(file);
   await connected(async (connection) => {
-    const errors: Refusal[] = [];
+    const errors: RefusedLine[] = [];
     const view = await display(totalBytes);
     const send = options.check ? checker(connection, retrying) : retrying(sender(connection));
-    const refused = (refusal: Refusal) => {
+    const refused = (refusal: RefusedLine) => {
       if (errors.length === MAX_ERRORS) return;
       errors.push(refusal);
       if (!options.json) view.print(sentence(refusal));
@@ -81,7 +81,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   });
 }
 
-function sentence({ line, field, reason }: Refusal): string {
+function sentence({ line, field, reason }: RefusedLine): string {
   return printable(field === null ? `line ${line}: ${reason}` : `line ${line}: ${field}: ${reason}`);
 }
 

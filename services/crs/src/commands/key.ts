@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
-import { instant, layOutOnce, show, toJson } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { timestamp, layOutOnce, show, toJson } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs key`: API keys of an organization. */
 export function keyCommands(program: Command): void {
@@ -21,7 +21,7 @@ export function keyCommands(program: Command): void {
         const request = { label: options.label, expiresInSeconds: options.expiresIn ?? 0, readOnly: options.readOnly ?? false };
         const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
         const { keyId, label, readOnly, expiresAt } = apiKey!;
-        const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: instant(expiresAt) };
+        const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: timestamp(expiresAt) };
         show(options, value, () => layOutOnce(value, 'key'));
       }),
     );
@@ -39,7 +39,7 @@ export function keyCommands(program: Command): void {
       await confirm(`This revokes the key ${keyId} of ${options.org}`, options);
       return connected(async ({ auth, operator }) => {
         const { apiKey } = await auth.revokeKey({ keyId }, await operator(options.org));
-        show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${instant(apiKey!.revokedAt)}.`);
+        show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${timestamp(apiKey!.revokedAt)}.`);
       });
     });
 }

@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected } from '../command.ts';
-import { instant, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { timestamp, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 interface CreateOptions extends OutputOptions {
   role: string;
@@ -67,7 +67,7 @@ export function operatorCommands(program: Command): void {
       await confirm(`This revokes the operator ${name}`, options);
       return connected(async (connection) => {
         const { operator: revoked } = await connection.auth.revokeOperator({ name }, await connection.operator());
-        show(options, toJson(revoked!), () => `Operator ${name} was revoked at ${instant(revoked!.revokedAt)}.`);
+        show(options, toJson(revoked!), () => `Operator ${name} was revoked at ${timestamp(revoked!.revokedAt)}.`);
       });
     });
 }

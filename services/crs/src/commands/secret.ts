@@ -5,16 +5,16 @@ import { show, type OutputOptions } from '../output.ts';
 
 /** `crs secret`: the secrets of CRS_SECRET, and the values that they encrypt. */
 export function secretCommands(program: Command): void {
-  const secret = program.command('secret').description('the secrets of CRS_SECRET, and the stored values that they seal');
+  const secret = program.command('secret').description('the secrets of CRS_SECRET, and the stored values that they encrypt');
 
-  command(secret, 'status', 'count the stored values by the secret that sealed them').action((options: OutputOptions) =>
+  command(secret, 'status', 'count the stored values by the secret that encrypted them').action((options: OutputOptions) =>
     connected(async ({ auth, operator }) => {
       const { secrets } = await auth.getSecretStatus({}, await operator());
       show(options, { data: secrets.map(toJson) });
     }),
   );
 
-  command(secret, 'reseal', 'seal all stored values under the first secret; it may be stopped and repeated').action(
+  command(secret, 'reseal', 'encrypt all stored values under the first secret; it may be stopped and repeated').action(
     (options: OutputOptions) =>
       connected(async ({ auth, operator }) => {
         let resealed = 0;
@@ -23,7 +23,7 @@ export function secretCommands(program: Command): void {
           resealed += step.resealed;
           done = step.done;
         }
-        show(options, { resealed }, () => `${resealed} values were sealed anew. "crs secret status" shows the rest.`);
+        show(options, { resealed }, () => `${resealed} values were encrypted again. "crs secret status" shows the rest.`);
       }),
   );
 }

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { SigningKey } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected } from '../command.ts';
 import { show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 const KINDS = { token: 'SIGNING_KEY_KIND_TOKEN', caller: 'SIGNING_KEY_KIND_CALLER' } as const;
 

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type TenantOptions } from '../command.ts';
-import { instant, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
-import { confirm, withConsent, type ConsentOptions } from '../question.ts';
+import { timestamp, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command): void {
@@ -20,7 +20,7 @@ export function tokenCommands(program: Command): void {
         const { token: issued, accessToken } = await auth.createToken(request, await operator(options.org));
         const { tokenId, expiresAt } = issued!;
         const scope = issued!.scopes.join(' ');
-        const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: instant(expiresAt) };
+        const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: timestamp(expiresAt) };
         show(options, value, () => layOutOnce(value, 'token'));
       }),
     );
@@ -38,7 +38,7 @@ export function tokenCommands(program: Command): void {
       await confirm(`This revokes the token ${tokenId} of ${options.org}`, options);
       return connected(async ({ auth, operator }) => {
         const { token: revoked } = await auth.revokeToken({ tokenId }, await operator(options.org));
-        show(options, tokenJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
+        show(options, tokenJson(revoked!), () => `Token ${tokenId} was revoked at ${timestamp(revoked!.revokedAt)}.`);
       });
     });
 

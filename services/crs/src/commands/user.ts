@@ -3,7 +3,7 @@ import { randomBase62 } from '@crs/kit/api-key';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, layOutOnce, show, toJson } from '../output.ts';
-import { confirm, readSecret, withConsent, type ConsentOptions } from '../question.ts';
+import { confirm, readSecret, withConsent, type ConsentOptions } from '../prompt.ts';
 
 const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
 /** 119 random bits. */

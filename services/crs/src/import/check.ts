@@ -15,7 +15,7 @@ interface Reference {
 }
 
 /** A line that its service can use. */
-type Line = Record<string, unknown>;
+type ImportRecord = Record<string, unknown>;
 
 /** Well below the limits of the projects service, and of a message to it. */
 const REFERENCES_AT_ONCE = 2_000;
@@ -39,7 +39,7 @@ export function checker(connection: Connection, retried: typeof retrying): Send 
     const errors = await parse(batch);
     const refused = new Set(errors.map(({ line }) => line));
     const good = batch.lines.filter(({ number }) => !refused.has(number));
-    const lines = good.map(({ number, json }) => ({ number, line: JSON.parse(Buffer.from(json).toString()) as Line }));
+    const lines = good.map(({ number, json }) => ({ number, line: JSON.parse(Buffer.from(json).toString()) as ImportRecord }));
     // A deletion that spans services is carried out even if there is nothing to delete.
     const references = new Map(lines.map(({ number, line }) => [number, service === 'erasure' ? [] : referencesOf(line)]));
     const open = [...references.values()].flat().filter((reference) => inFile(reference) === undefined);
@@ -89,13 +89,13 @@ function keyOf({ type, name }: { type: ReferenceType; name: string }): string {
 }
 
 /** The record that a line stores or deletes. */
-function recordOf(line: Line) {
+function recordOf(line: ImportRecord) {
   const name = line['type'] === 'user' ? 'email' : line['type'] === 'billing_office' ? 'name' : 'id';
   return { type: line['type'] as ReferenceType, name: line[name] as string };
 }
 
 /** In the order in which an import looks at them: it names the first reference that is missing. */
-function referencesOf(line: Line): Reference[] {
+function referencesOf(line: ImportRecord): Reference[] {
   const people = (list: 'members' | 'notes') =>
     ((line[list] ?? []) as { email: string }[]).map(({ email }, i) => ({
       field: `${list}[${i}].email`,

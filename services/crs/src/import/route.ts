@@ -32,7 +32,7 @@ export interface RoutedLine {
 }
 
 /** A line that was not stored. */
-export interface Refusal {
+export interface RefusedLine {
   line: number;
   /** Dotted path. Null: the reason concerns the whole line. */
   field: string | null;
@@ -47,8 +47,8 @@ export interface Confines {
 }
 
 /** Finds the target of a line, or refuses the line. @returns undefined for a blank line */
-export function route({ number, bytes }: Line, confines: Confines = {}): RoutedLine | Refusal | undefined {
-  const refuse = (field: string | null, reason: string): Refusal => ({ line: number, field, reason });
+export function route({ number, bytes }: Line, confines: Confines = {}): RoutedLine | RefusedLine | undefined {
+  const refuse = (field: string | null, reason: string): RefusedLine => ({ line: number, field, reason });
 
   if (!bytes) return refuse(null, 'must be at most 8 MiB long');
   if (!isUtf8(bytes)) return refuse(null, 'must be valid UTF-8');

@@ -1,7 +1,7 @@
 import type { ImportLine, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { fold } from '@crs/kit/text';
 import { readLines } from './lines.ts';
-import { route, type Confines, type Refusal, type RoutedLine, type Taker } from './route.ts';
+import { route, type Confines, type RefusedLine, type RoutedLine, type Taker } from './route.ts';
 
 /** Lines of one organization and one group, in file order: at most 1,000 and 16 MiB. */
 export interface Batch {
@@ -29,7 +29,7 @@ export interface Progress {
 export interface Observer {
   progress(progress: Readonly<Progress>): void;
   /** Called in the order of the file. */
-  refused(refusal: Refusal): void;
+  refused(refusal: RefusedLine): void;
 }
 
 /** The import ended early. All lines up to `doneThrough` were stored or refused; some later lines may have been, too. */
@@ -46,33 +46,33 @@ export class ImportStopped extends Error {
 const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 /** More than a batch, so that batches are full even if a file mixes organizations. */
-const MAX_WINDOW_LINES = 5_000;
-const MAX_WINDOW_BYTES = MAX_BATCH_BYTES;
+const MAX_CHUNK_LINES = 5_000;
+const MAX_CHUNK_BYTES = MAX_BATCH_BYTES;
 /** While one batch is sent, the service parses another and writes a third. */
 const MAX_IN_FLIGHT = 3;
 
 /** Consecutive lines of the file whose routed lines belong to one group. */
-interface Window {
+interface Chunk {
   group: string | undefined;
   routed: RoutedLine[];
-  refusals: Refusal[];
+  refusals: RefusedLine[];
   /** Positions in the file, in bytes. */
   start: number;
   end: number;
-  /** Lines of the file up to the window's end. */
+  /** Lines of the file up to the chunk's end. */
   lines: number;
 }
 
-/** A window whose batches are being sent. */
+/** A chunk whose batches are being sent. */
 interface Delivery {
-  window: Window;
+  chunk: Chunk;
   batchesLeft: number;
   bytesLeft: number;
 }
 
 /**
- * Imports a file. Records refer to earlier lines only, so a new group starts a new window, which is sent after all earlier lines are stored.
- * Within a group, the lines of each record keep their order. The next window is read while one is sent, so memory holds at most two.
+ * Imports a file. Records refer to earlier lines only, so a new group starts a new chunk, which is sent after all earlier lines are stored.
+ * Within a group, the lines of each record keep their order. The next chunk is read while one is sent, so memory holds at most two.
  * @throws ImportStopped if the file can't be read further, or `send` failed
  */
 export async function run(
@@ -84,13 +84,13 @@ export async function run(
   const done: Progress = { lines: 0, bytes: 0, accepted: 0, unchanged: 0, refused: 0 };
   const lanes = new Lanes();
   const deliveries: Delivery[] = [];
-  let window: Window = { group: undefined, routed: [], refusals: [], start: 0, end: 0, lines: 0 };
+  let chunk: Chunk = { group: undefined, routed: [], refusals: [], start: 0, end: 0, lines: 0 };
   let group: string | undefined;
   let sending = Promise.resolve();
 
   const flush = async () => {
-    const full = window;
-    window = { group: undefined, routed: [], refusals: [], start: full.end, end: full.end, lines: full.lines };
+    const full = chunk;
+    chunk = { group: undefined, routed: [], refusals: [], start: full.end, end: full.end, lines: full.lines };
     await sending;
     if (full.group !== group) await lanes.empty();
     group = full.group;
@@ -99,10 +99,10 @@ export async function run(
     sending.catch(() => undefined);
   };
 
-  /** Resolves when the window's last batch is being sent. */
-  const deliver = async (full: Window) => {
+  /** Resolves when the chunk's last batch is being sent. */
+  const deliver = async (full: Chunk) => {
     const all = [...batches(full.routed)];
-    const delivery = { window: full, batchesLeft: all.length, bytesLeft: full.end - full.start };
+    const delivery = { chunk: full, batchesLeft: all.length, bytesLeft: full.end - full.start };
     deliveries.push(delivery);
     finish();
     for (const batch of all) await lanes.start(batch, () => settle(batch, delivery));
@@ -112,7 +112,7 @@ export async function run(
     const { accepted, unchanged, errors } = await send(batch);
     done.accepted += accepted;
     done.unchanged += unchanged;
-    for (const { line, field, reason } of errors) delivery.window.refusals.push({ line, field: field || null, reason });
+    for (const { line, field, reason } of errors) delivery.chunk.refusals.push({ line, field: field || null, reason });
     const bytes = batch.lines.reduce((sum, { json }) => sum + json.length + 1, 0);
     done.bytes += bytes;
     delivery.bytesLeft -= bytes;
@@ -121,10 +121,10 @@ export async function run(
     observer.progress(done);
   };
 
-  /** Counts windows as done in file order. */
+  /** Counts chunks as done in file order. */
   const finish = () => {
     while (deliveries[0]?.batchesLeft === 0) {
-      const { window: ended, bytesLeft } = deliveries.shift()!;
+      const { chunk: ended, bytesLeft } = deliveries.shift()!;
       done.refused += ended.refusals.length;
       done.lines = ended.lines;
       // The bytes of refused and blank lines.
@@ -138,15 +138,15 @@ export async function run(
     for await (const line of readLines(file)) {
       const routed = route(line, confines);
       if (routed && 'group' in routed) {
-        if (window.group !== undefined && window.group !== routed.group) await flush();
-        window.group = routed.group;
-        window.routed.push(routed);
+        if (chunk.group !== undefined && chunk.group !== routed.group) await flush();
+        chunk.group = routed.group;
+        chunk.routed.push(routed);
       } else if (routed) {
-        window.refusals.push(routed);
+        chunk.refusals.push(routed);
       }
-      window.end = line.end;
-      window.lines = line.number;
-      if (isFull(window)) await flush();
+      chunk.end = line.end;
+      chunk.lines = line.number;
+      if (isFull(chunk)) await flush();
     }
     await flush();
     await sending;
@@ -190,8 +190,8 @@ class Lanes {
   }
 }
 
-function isFull(window: Window): boolean {
-  return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
+function isFull(chunk: Chunk): boolean {
+  return chunk.routed.length + chunk.refusals.length >= MAX_CHUNK_LINES || chunk.end - chunk.start >= MAX_CHUNK_BYTES;
 }
 
 /** Whether both batches may have lines of the same record, so that their order matters. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LineReader } from '@crs/records/import-batch';
-import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
+import { timestamp, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
 import { z } from 'zod';
 
 const entity = z
@@ -8,21 +8,17 @@ const entity = z
     type: z.literal('entity'),
     deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
-    project_id: uuid.describe('The project in whose calls the entity was recognized.'),
-    id: uuid.describe('Identifies the entity within the organization.'),
+    project_id: uuid.describe('The project in whose calls it was recognized.'),
+    id: uuid.describe('Identifies the entity.'),
     name: nullableText.describe('Name of the entity.'),
-    entity_type: nullableText.describe(
-      'Any text, such as `company` or `product`. `list_entities` shows it as `type`, and filters by it.',
-    ),
+    entity_type: nullableText.describe('Any text, such as `company`. The tools call it `type`.'),
     category: nullableText.describe('Any text.'),
     competitor_tier: nullableText.describe('How close a competitor is. Any text, such as `Tier 1`.'),
-    is_competitor: orNull(z.boolean()).describe('Whether the entity competes with the subject of the research. Null: unknown.'),
-    description: nullableText.describe('What the entity is, in short.'),
-    overview: nullableText.describe('What the calls say about the entity.'),
-    domain: nullableText.describe('Web domain of the entity.'),
-    created_at: orNull(instant).describe(
-      'When the entity was first recognized. Absent: the stored time, or the time of this import.',
-    ),
+    is_competitor: orNull(z.boolean()).describe('Whether it competes with the subject of the research. Null: unknown.'),
+    description: nullableText.describe('What it is, in short.'),
+    overview: nullableText.describe('What the calls say about it.'),
+    domain: nullableText.describe('Web domain.'),
+    created_at: orNull(timestamp).describe('When it was first recognized. Absent: the stored time, or the time of this import.'),
   })
   .transform(({ type: _type, deleted: _deleted, created_at, ...content }) => ({
     ...content,

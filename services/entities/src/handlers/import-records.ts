@@ -1,5 +1,5 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, importRpcs, readBatch, refused } from '@crs/records/import-batch';
+import { importRpcs, readBatch, refused, sortByLine } from '@crs/records/import-batch';
 import { lockImports } from '@crs/records/lock-imports';
 import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
@@ -32,7 +32,7 @@ export function imports({ importDb, auth }: RecordContext) {
       const { accepted, deleted, written } = changesOf(known, stored, lock!.now);
       if (deleted.length > 0) await query(deleteEntities(organization, deleted));
       if (written.length > 0) await query(putEntities(organization, written));
-      return { accepted, unchanged: known.length - accepted, errors: byLine([...errors, ...unknown]) };
+      return { accepted, unchanged: known.length - accepted, errors: sortByLine([...errors, ...unknown]) };
     });
   });
 }

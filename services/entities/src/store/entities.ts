@@ -15,7 +15,7 @@ export const ENTITY = {
   description: column.text.orNull,
   overview: column.text.orNull,
   domain: column.text.orNull,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
 };
 
 export const putEntities = upsert({
@@ -25,7 +25,7 @@ export const putEntities = upsert({
   columns: { ...ENTITY, projectId: column.uuid, recordHash: column.bytes },
 });
 
-const STORED = { entityId: column.uuid, createdAt: column.instant, recordHash: column.bytes };
+const STORED = { entityId: column.uuid, createdAt: column.timestamp, recordHash: column.bytes };
 
 export function findStored(organization: string, entityIds: string[]): Statement<StoredEntity> {
   return {

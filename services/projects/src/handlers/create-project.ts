@@ -6,9 +6,9 @@ import { fold } from '@crs/kit/text';
 import type { Profile } from '@crs/proto/crs/auth/v1/auth';
 import type { CreateProjectRequest, CreateProjectResponse } from '@crs/proto/crs/projects/v1/projects';
 import { bodyHash, parseNewProject, type NewProject } from '../domain/new-project.ts';
-import { toProject, type StoredAnswer, type StoredPerson } from '../domain/stored-answer.ts';
+import { toProject, type StoredResponse, type StoredPerson } from '../domain/stored-response.ts';
 import { findBillingOffice } from '../store/billing-offices.ts';
-import { expireLease, keepAnswer, lockAnswer, release, reserve } from '../store/creations.ts';
+import { expireLease, storeResponse, lockKey, release, reserve } from '../store/creations.ts';
 import { putProjects } from '../store/projects.ts';
 
 /** Releasing a key has its own timeout, because the failure before it may have used up the call's. */
@@ -23,15 +23,15 @@ interface People {
  * Grants first, then creates. Reserves the idempotency key under a lease, with the new project's id; stores the roles for that id in auth; then stores the
  * project and the response in one transaction. If the process dies in between, a second request with the key continues with the same id.
  */
-export function createProject({ db, auth, log }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
+export function createProject({ db, auth, log }: RecordContext, pruneOnRead: (scope: Scope) => Promise<void>) {
   return rpc({ organization: 'write' }, async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
     const project = parseNewProject(request);
     const scope = callerScope(call);
     const { organization } = scope;
-    await forgetOld(scope);
+    await pruneOnRead(scope);
     const key = request.idempotencyKey;
     const reservation = await db.transact(scope, (query) => reserve(query, organization, key, bodyHash(project)));
-    if (reservation.kind === 'answered') return { project: toProject(reservation.answer), replayed: true };
+    if (reservation.kind === 'completed') return { project: toProject(reservation.response), replayed: true };
     if (reservation.kind === 'other_body') throw keyReused();
     if (reservation.kind === 'in_flight') throw keyInFlight(reservation.secondsLeft);
 
@@ -42,7 +42,7 @@ export function createProject({ db, auth, log }: RecordContext, forgetOld: (scop
         .run(ownTime, how(organization, leaseId, key))
         .catch((error) => log.warn({ err: error }, 'a failed creation keeps its idempotency key until its lease ends'));
     };
-    let answer: StoredAnswer;
+    let response: StoredResponse;
     try {
       const people = await findPeople(auth, project, call);
       const [office] = await db.read(scope, findBillingOffice(organization, project.billingOfficeName));
@@ -51,21 +51,21 @@ export function createProject({ db, auth, log }: RecordContext, forgetOld: (scop
       }
       const memberUserIds = people.members.map((member) => member.userId);
       await auth.grantProject({ projectId, leadUserId: people.lead.userId, memberUserIds }, call);
-      answer = toAnswer(projectId, project, people, office?.name ?? null);
+      response = toStoredResponse(projectId, project, people, office?.name ?? null);
     } catch (error) {
       await cleanUp(release);
       throw error;
     }
     try {
       return await db.transact(scope, async (query) => {
-        const [creation] = await query(lockAnswer(organization, key, projectId));
+        const [creation] = await query(lockKey(organization, key, projectId));
         if (!creation) throw keyInFlight(1);
         // A second request has created the project, which may have changed since, so it isn't written again.
-        if (creation.answer) return { project: toProject(creation.answer), replayed: true };
-        const { lead: _lead, members: _members, ...row } = answer;
+        if (creation.response) return { project: toProject(creation.response), replayed: true };
+        const { lead: _lead, members: _members, ...row } = response;
         await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
-        await query(keepAnswer(organization, key, answer));
-        return { project: toProject(answer), replayed: false };
+        await query(storeResponse(organization, key, response));
+        return { project: toProject(response), replayed: false };
       });
     } catch (error) {
       await cleanUp(expireLease);
@@ -90,7 +90,12 @@ async function findPeople(
   return { lead: find('lead_email', lead), members: members.map((email) => find('member_emails', email)) };
 }
 
-function toAnswer(projectId: string, project: NewProject, people: People, billingOfficeName: string | null): StoredAnswer {
+function toStoredResponse(
+  projectId: string,
+  project: NewProject,
+  people: People,
+  billingOfficeName: string | null,
+): StoredResponse {
   const person = ({ userId, name, email }: Profile): StoredPerson => ({ userId, name: name === '' ? null : name, email });
   return {
     projectId,

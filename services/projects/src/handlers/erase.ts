@@ -2,7 +2,7 @@ import { FIRST_TEXT, FIRST_UUID, once } from '@crs/records/erase-steps';
 import { eraseRpc } from '@crs/records/erasure';
 import type { RecordContext } from '@crs/records/record-service';
 import { eraseBillingOffices } from '../store/billing-offices.ts';
-import { eraseCreations, forgetPerson } from '../store/creations.ts';
+import { eraseCreations, removePerson } from '../store/creations.ts';
 import { eraseProject, eraseProjects } from '../store/projects.ts';
 
 export function erase(context: RecordContext) {
@@ -18,7 +18,7 @@ export function erase(context: RecordContext) {
         return [once(() => locked((query) => eraseProject(query, organization, target.value)))];
       // Stored responses to creations contain users. Auth erases the users' roles.
       case 'userId':
-        return [once(() => locked((query) => query(forgetPerson(organization, target.value))))];
+        return [once(() => locked((query) => query(removePerson(organization, target.value))))];
       case undefined:
         return [];
     }

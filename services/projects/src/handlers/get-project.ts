@@ -6,10 +6,10 @@ import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
 import { getProject as get } from '../store/projects.ts';
 
-export function getProject({ db, auth }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
+export function getProject({ db, auth }: RecordContext, pruneOnRead: (scope: Scope) => Promise<void>) {
   return rpc({ organization: 'write surface' }, async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
     const scope = callerScope(call);
-    await forgetOld(scope);
+    await pruneOnRead(scope);
     const projectId = parseUuid(request.projectId);
     const [row] = projectId ? await db.read(scope, get(scope.organization, projectId)) : [];
     if (!row) throw notFound('There is no project with this id.');

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, importRpcs, type Line, readBatch, refused } from '@crs/records/import-batch';
+import { importRpcs, type NumberedRecord, readBatch, refused, sortByLine } from '@crs/records/import-batch';
 import { lockImports } from '@crs/records/lock-imports';
 import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
@@ -24,29 +24,29 @@ export function imports({ importDb, auth }: RecordContext) {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(batch, lineReader, scope);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
-    if (lines.length === 0) return { ...counts, errors: byLine(errors) };
+    if (lines.length === 0) return { ...counts, errors: sortByLine(errors) };
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('projects', scope.organization));
       const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
       if (!organizationExists) {
         const unknown = lines.map(({ number }) => refused(number, missing('organization', 'organization')));
-        return { ...counts, errors: byLine([...errors, ...unknown]) };
+        return { ...counts, errors: sortByLine([...errors, ...unknown]) };
       }
       // In the order of the file: a project may name an office of an earlier line, but not one of a later line.
       const putGrants = async (grants: ProjectGrant[]) => (await auth.putProjectGrants({ grants }, call)).outcomes;
       for (const run of runsOfOneType(lines)) {
         if (isOffices(run)) await storeOffices(query, run, counts);
-        else await storeProjects(query, putGrants, run as Line<ProjectRecord>[], lock!.now, counts);
+        else await storeProjects(query, putGrants, run as NumberedRecord<ProjectRecord>[], lock!.now, counts);
       }
-      return { ...counts, errors: byLine(counts.errors) };
+      return { ...counts, errors: sortByLine(counts.errors) };
     });
   });
 }
 
-type AnyLine = Line<BillingOfficeRecord | ProjectRecord>;
+type AnyRecord = NumberedRecord<BillingOfficeRecord | ProjectRecord>;
 
-function runsOfOneType(lines: AnyLine[]): AnyLine[][] {
-  const runs: AnyLine[][] = [];
+function runsOfOneType(lines: AnyRecord[]): AnyRecord[][] {
+  const runs: AnyRecord[][] = [];
   for (const line of lines) {
     const last = runs.at(-1);
     if (last?.[0]!.record.type === line.record.type) last.push(line);
@@ -55,11 +55,11 @@ function runsOfOneType(lines: AnyLine[]): AnyLine[][] {
   return runs;
 }
 
-function isOffices(run: AnyLine[]): run is Line<BillingOfficeRecord>[] {
+function isOffices(run: AnyRecord[]): run is NumberedRecord<BillingOfficeRecord>[] {
   return run[0]!.record.type === 'billing_office';
 }
 
-async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], counts: Counts): Promise<void> {
+async function storeOffices(query: Query, lines: NumberedRecord<BillingOfficeRecord>[], counts: Counts): Promise<void> {
   for (const { record } of lines) {
     const changed = await putBillingOffice(query, record.organization, { name: record.name, isDefault: record.is_default });
     if (changed) counts.accepted++;
@@ -71,7 +71,7 @@ async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], co
 async function storeProjects(
   query: Query,
   putGrants: (grants: ProjectGrant[]) => Promise<GrantOutcome[]>,
-  lines: Line<ProjectRecord>[],
+  lines: NumberedRecord<ProjectRecord>[],
   time: Date,
   counts: Counts,
 ): Promise<void> {
@@ -112,8 +112,8 @@ async function storeProjects(
 }
 
 /** Splits lines into groups of bounded membership, because auth resolves the members of a call in one turn of its event loop. */
-function* byMembers(lines: Line<ProjectRecord>[]): Generator<Line<ProjectRecord>[]> {
-  let group: Line<ProjectRecord>[] = [];
+function* byMembers(lines: NumberedRecord<ProjectRecord>[]): Generator<NumberedRecord<ProjectRecord>[]> {
+  let group: NumberedRecord<ProjectRecord>[] = [];
   let members = 0;
   for (const line of lines) {
     const added = line.record.members.length;

@@ -6,7 +6,7 @@ import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
-import { forgetCreations } from '../store/creations.ts';
+import { pruneCreations } from '../store/creations.ts';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
@@ -27,12 +27,12 @@ const FROM: From<ProjectsServiceService> = {
 
 /** For the gateways. */
 export function internalServices(context: RecordContext) {
-  const forgetOld = retention('creations', context.db, context.log, forgetCreations);
+  const pruneOnRead = retention('creations', context.db, context.log, pruneCreations);
   return [
     bind(ProjectsServiceService, FROM, {
-      listBillingOffices: listBillingOffices(context, forgetOld),
-      createProject: createProject(context, forgetOld),
-      getProject: getProject(context, forgetOld),
+      listBillingOffices: listBillingOffices(context, pruneOnRead),
+      createProject: createProject(context, pruneOnRead),
+      getProject: getProject(context, pruneOnRead),
       listUserProjects: listUserProjects(context),
     }),
   ];

@@ -4,12 +4,12 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { ListBillingOfficesRequest, ListBillingOfficesResponse } from '@crs/proto/crs/projects/v1/projects';
 import { listBillingOffices as list } from '../store/billing-offices.ts';
 
-export function listBillingOffices({ db }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
+export function listBillingOffices({ db }: RecordContext, pruneOnRead: (scope: Scope) => Promise<void>) {
   return rpc(
     { organization: 'write surface' },
     async (_request: ListBillingOfficesRequest, call): Promise<ListBillingOfficesResponse> => {
       const scope = callerScope(call);
-      await forgetOld(scope);
+      await pruneOnRead(scope);
       return { billingOffices: await db.read(scope, list(scope.organization)) };
     },
   );

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
-import { deleteNext, FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
-import type { StoredAnswer } from '../domain/stored-answer.ts';
+import { deleteNext, PRUNED, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
+import type { StoredResponse } from '../domain/stored-response.ts';
 
 /** What a request may do under its idempotency key. */
 type Reservation =
   | { kind: 'ours'; projectId: string; leaseId: string }
-  | { kind: 'answered'; answer: StoredAnswer }
+  | { kind: 'completed'; response: StoredResponse }
   | { kind: 'in_flight'; secondsLeft: number }
   | { kind: 'other_body' };
 
@@ -15,7 +15,7 @@ const KEEP_KEY_MS = 86_400_000;
 /** When the lease ends, a second request with the same key and body takes over, with the same project id. */
 const LEASE = `interval '15 seconds'`;
 
-const ANSWER = { answer: column.json<StoredAnswer>().orNull };
+const RESPONSE = { response: column.json<StoredResponse>().orNull };
 
 /** Reserves the key for this request, or returns why it can't. */
 export async function reserve(query: Query, organization: string, key: string, bodyHash: Buffer): Promise<Reservation> {
@@ -35,8 +35,8 @@ export async function reserve(query: Query, organization: string, key: string, b
   if (created) return { kind: 'ours', ...created };
   const [row] = await query({
     name: 'lock_creation',
-    row: { bodyHash: column.bytes, projectId: column.uuid, ...ANSWER, secondsLeft: column.double },
-    text: `select body_hash as "bodyHash", project_id as "projectId", answer,
+    row: { bodyHash: column.bytes, projectId: column.uuid, ...RESPONSE, secondsLeft: column.double },
+    text: `select body_hash as "bodyHash", project_id as "projectId", response,
         extract(epoch from lease_until - now())::float8 as "secondsLeft"
       from projects.creations where organization = $1 and idempotency_key = $2 for update`,
     values: [organization, key],
@@ -44,7 +44,7 @@ export async function reserve(query: Query, organization: string, key: string, b
   // The owner released the key just now, so the next attempt finds it free.
   if (!row) return { kind: 'in_flight', secondsLeft: 1 };
   if (!row.bodyHash.equals(bodyHash)) return { kind: 'other_body' };
-  if (row.answer) return { kind: 'answered', answer: row.answer };
+  if (row.response) return { kind: 'completed', response: row.response };
   if (row.secondsLeft > 0) return { kind: 'in_flight', secondsLeft: row.secondsLeft };
   const leaseId = randomUUID();
   await query({
@@ -56,23 +56,23 @@ export async function reserve(query: Query, organization: string, key: string, b
 }
 
 /**
- * Locks the key until the transaction ends. There is an answer if a second request took over and finished first, and no row if the key was deleted.
+ * Locks the key until the transaction ends. The row has a response if a second request took over and finished first. No row: the key was deleted.
  */
-export function lockAnswer(organization: string, key: string, projectId: string): Statement<column.RowOf<typeof ANSWER>> {
+export function lockKey(organization: string, key: string, projectId: string): Statement<column.RowOf<typeof RESPONSE>> {
   return {
     name: 'lock_answer',
-    row: ANSWER,
-    text: `select answer from projects.creations
+    row: RESPONSE,
+    text: `select response from projects.creations
       where organization = $1 and idempotency_key = $2 and project_id = $3 for update`,
     values: [organization, key, projectId],
   };
 }
 
-export function keepAnswer(organization: string, key: string, answer: StoredAnswer): Statement {
+export function storeResponse(organization: string, key: string, response: StoredResponse): Statement {
   return {
     name: 'keep_answer',
-    text: 'update projects.creations set answer = $3 where organization = $1 and idempotency_key = $2',
-    values: [organization, key, JSON.stringify(answer)],
+    text: 'update projects.creations set response = $3 where organization = $1 and idempotency_key = $2',
+    values: [organization, key, JSON.stringify(response)],
   };
 }
 
@@ -80,7 +80,7 @@ export function keepAnswer(organization: string, key: string, answer: StoredAnsw
 export function release(organization: string, leaseId: string, key: string): Statement {
   return {
     name: 'release_creation',
-    text: 'delete from projects.creations where organization = $1 and idempotency_key = $2 and lease_id = $3 and answer is null',
+    text: 'delete from projects.creations where organization = $1 and idempotency_key = $2 and lease_id = $3 and response is null',
     values: [organization, key, leaseId],
   };
 }
@@ -94,29 +94,29 @@ export function expireLease(organization: string, leaseId: string, key: string):
   };
 }
 
-export function forgetCreations(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
+export function pruneCreations(organization: string, now: Date): Statement<column.RowOf<typeof PRUNED>> {
   return {
     name: 'forget_creations',
-    row: FORGOTTEN,
+    row: PRUNED,
     text: `with old as (
         select idempotency_key from projects.creations where organization = $1 and created_at < $2
           order by created_at limit ${ROWS_AT_ONCE}),
       gone as (delete from projects.creations c using old where c.organization = $1 and c.idempotency_key = old.idempotency_key returning 1)
-      select count(*)::int as forgotten from gone`,
+      select count(*)::int as pruned from gone`,
     values: [organization, new Date(now.getTime() - KEEP_KEY_MS)],
   };
 }
 
 export const eraseCreations = deleteNext({ name: 'erase_creations', table: 'projects.creations', key: 'idempotency_key' });
 
-/** Removes a user from the answers that contain them. */
-export function forgetPerson(organization: string, userId: string): Statement {
+/** Removes a user from the responses that contain them. */
+export function removePerson(organization: string, userId: string): Statement {
   return {
     name: 'forget_person',
-    text: `update projects.creations set answer = jsonb_set(
-        jsonb_set(answer, '{lead}', case when answer -> 'lead' ->> 'userId' <> $2 then answer -> 'lead' else 'null' end),
-        '{members}', jsonb_path_query_array(answer, '$.members[*] ? (@.userId != $userId)', $3::jsonb))
-      where organization = $1 and (answer -> 'lead' ->> 'userId' = $2 or answer -> 'members' @> $4::jsonb)`,
+    text: `update projects.creations set response = jsonb_set(
+        jsonb_set(response, '{lead}', case when response -> 'lead' ->> 'userId' <> $2 then response -> 'lead' else 'null' end),
+        '{members}', jsonb_path_query_array(response, '$.members[*] ? (@.userId != $userId)', $3::jsonb))
+      where organization = $1 and (response -> 'lead' ->> 'userId' = $2 or response -> 'members' @> $4::jsonb)`,
     values: [organization, userId, JSON.stringify({ userId }), JSON.stringify([{ userId }])],
   };
 }

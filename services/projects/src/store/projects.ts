@@ -9,7 +9,7 @@ export const PROJECT = {
   summary: column.text.orNull,
   status: column.text.orNull,
   isArchived: column.boolean,
-  createdAt: column.instant,
+  createdAt: column.timestamp,
   billingOfficeName: column.text.orNull,
 };
 

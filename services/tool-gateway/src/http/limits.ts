@@ -15,7 +15,7 @@ export interface SignInCharging extends AddressCharging {
 }
 
 /** Charges a request without a usable token. @throws Refusal 429 */
-export function chargeStranger(options: AddressCharging, request: IncomingMessage): Promise<void> {
+export function chargeUnauthenticated(options: AddressCharging, request: IncomingMessage): Promise<void> {
   return charge(options, addressCheck(addressOf(options, request), options.addressLimit), 'this address');
 }
 

@@ -5,7 +5,7 @@ import { addressCheck, addressOf, type AddressCharging } from '@crs/kit/http/cha
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
-import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
+import { credentialPrefix, loggedClientId } from '@crs/kit/http/access-log';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import type { Logger } from '@crs/kit/process/log';
@@ -17,7 +17,7 @@ import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import { RpcRefusal, type Answer, type ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
-import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
+import { chargeCall, chargeMessage, chargeUnauthenticated, isPreflight } from './limits.ts';
 import { foreignRefusal, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -48,12 +48,12 @@ export function mcp(context: Context, options: McpOptions) {
     const foreign = foreignRefusal(request, options.origins);
     if (foreign) {
       // The app has charged a preflight.
-      if (!isPreflight(request)) await chargeStranger(options, request);
+      if (!isPreflight(request)) await chargeUnauthenticated(options, request);
       throw foreign;
     }
     if (answersOrigin(request, response)) return;
     const user = await authenticate(request, response, options);
-    const { facts } = stateOf(response);
+    const { logFields } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
     const bytes = await readBody(request).catch(async (error: unknown) => {
@@ -62,7 +62,7 @@ export function mcp(context: Context, options: McpOptions) {
       throw error;
     });
     const body = parseMessage(bytes);
-    facts.operation = methodOf(body);
+    logFields.operation = methodOf(body);
     const yieldWhenDue = timeSlices();
     const tools: ToolRequest = {
       context,
@@ -144,11 +144,11 @@ async function authenticate(
     const { callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);
     state.callerToken = callerTokens;
-    Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
+    Object.assign(state.logFields, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {
-    await chargeStranger(options, request);
-    stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
+    await chargeUnauthenticated(options, request);
+    stateOf(response).logFields.credential = credentialPrefix(request.headers.authorization);
     throw error;
   }
 }

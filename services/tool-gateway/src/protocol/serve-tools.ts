@@ -2,12 +2,12 @@ import type { Response } from 'express';
 import { parseObject } from '@crs/records/import-record';
 import { invalid } from '@crs/kit/errors';
 import { Refusal, toRefusal } from '@crs/kit/http/refusal';
-import { pageFacts, refusalFacts } from '@crs/kit/http/register';
+import { pageFields, refusalFields } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
-import { argumentFacts, describeTool, type Tool } from '../tools/tool.ts';
+import { argumentFields, describeTool, type Tool } from '../tools/tool.ts';
 
 /** This server, as every protocol version names it. Its version changes with any tool name, parameter or response shape. */
 export const SERVER = { name: 'call-research', title: 'Call Research', version: '0.5.0' };
@@ -80,16 +80,16 @@ export async function callTool(
   { context, call, response, arguments: given, measure, log }: ToolRequest,
   refused: Refusal | undefined,
 ): Promise<ToolResult> {
-  const { id: requestId, facts } = stateOf(response);
+  const { id: requestId, logFields } = stateOf(response);
   const started = performance.now();
   let status = 200;
   try {
     if (refused) throw refused;
     const parsed = parseObject(tool.input, withoutNulls(given));
     if (!('record' in parsed)) throw invalid(parsed.field === '' ? 'arguments' : parsed.field, parsed.reason);
-    Object.assign(facts, argumentFacts(tool, parsed.record));
+    Object.assign(logFields, argumentFields(tool, parsed.record));
     const value = (await tool.run(context, parsed.record, call)) as Record<string, unknown>;
-    if (tool.ids) Object.assign(facts, pageFacts(tool.ids(value)));
+    if (tool.ids) Object.assign(logFields, pageFields(tool.ids(value)));
     const text = JSON.stringify(value);
     await call.yieldWhenDue();
     const texts = [text, tool.hint?.(parsed.record)].filter((each) => each !== undefined);
@@ -97,13 +97,13 @@ export async function callTool(
   } catch (error) {
     const refusal = toRefusal(error);
     status = refusal.status;
-    Object.assign(facts, refusalFacts(refusal));
+    Object.assign(logFields, refusalFields(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: tool.name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
     if (retryAfter !== undefined) response.set('Retry-After', retryAfter);
     return errorResult(refusal, requestId);
   } finally {
-    Object.assign(facts, { tool: tool.name, tool_status: status });
+    Object.assign(logFields, { tool: tool.name, tool_status: status });
     measure(tool.name, status, (performance.now() - started) / 1000);
   }
 }

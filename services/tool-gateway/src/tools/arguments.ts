@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { closedObject, text as storableText } from '@crs/records/import-record';
-import { parseInstant, parseUuid } from '@crs/kit/text';
+import { parseTimestamp, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 
 /** Names by which a model tries to pass search terms. */
@@ -35,7 +35,7 @@ const NOT_A_TIMESTAMP = 'must be an RFC 3339 date-time with Z or an offset, such
 
 /** An RFC 3339 date-time, truncated to the millisecond. */
 export function timestamp(description: string) {
-  return parsed(parseInstant, NOT_A_TIMESTAMP).meta({ format: 'date-time', description });
+  return parsed(parseTimestamp, NOT_A_TIMESTAMP).meta({ format: 'date-time', description });
 }
 
 /** An integer. The range is checked first: otherwise the error for 1e300 would name JavaScript's range of safe integers. */

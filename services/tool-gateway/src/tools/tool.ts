@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { loggedCallId, type RequestFacts } from '@crs/kit/http/register';
+import { loggedCallId, type AccessLogFields } from '@crs/kit/http/access-log';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
@@ -15,6 +15,8 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
   /** The ids of the rows of a result, for the log. Absent: the tool isn't a list. */
   ids?: (value: z.output<Output>) => string[];
+  /** The size up to which hosts should pass a result on to the model, in characters. Absent: the host's own limit, which may cut a long result. */
+  maxResultChars?: number;
   /** What a model should know about the result for these arguments, if anything: a second text in the result. */
   hint?: (input: z.output<Input>) => string | undefined;
 }
@@ -25,7 +27,7 @@ export function tool<Input extends z.ZodType, Output extends z.ZodType>(definiti
 }
 
 /** The arguments of a call for the log: ids, enum values, and values that aren't text. Any other text, such as a cursor, is logged as `true`. */
-export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFacts, 'call_id' | 'project_id' | 'query'> {
+export function argumentFields({ input }: Tool, given: unknown): Pick<AccessLogFields, 'call_id' | 'project_id' | 'query'> {
   const { call_id: callId, project_id, ...rest } = given as Record<string, unknown> & { call_id?: string; project_id?: string };
   const { shape } = input as z.ZodObject;
   const query = Object.entries(rest).map(([name, value]) => [
@@ -35,7 +37,7 @@ export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFact
   return {
     call_id: callId === undefined ? undefined : loggedCallId(callId),
     project_id,
-    query: Object.fromEntries(query) as RequestFacts['query'],
+    query: Object.fromEntries(query) as AccessLogFields['query'],
   };
 }
 
@@ -44,7 +46,7 @@ function isClosedList(schema: z.core.$ZodType): boolean {
   return 'innerType' in def ? isClosedList(def.innerType as z.core.$ZodType) : def.type === 'enum';
 }
 
-export function describeTool({ name, title, description, input, output }: Tool) {
+export function describeTool({ name, title, description, input, output, maxResultChars }: Tool) {
   return {
     name,
     title,
@@ -52,6 +54,8 @@ export function describeTool({ name, title, description, input, output }: Tool) 
     inputSchema: schemaOf(input, 'input'),
     outputSchema: schemaOf(output, 'output'),
     annotations: { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    // Claude's hosts read it.
+    ...(maxResultChars !== undefined && { _meta: { 'anthropic/maxResultSizeChars': maxResultChars } }),
   };
 }
 

@@ -11,14 +11,14 @@ const MAX_REDIRECT_URIS = 10;
 export const clients = {
   createClient: {
     access: { action: 'client.create', roles: ['admin', 'manager'], token: 'none', bound: false },
-    handle: inTransaction(async (request, { seals, query, audit }) => {
+    handle: inTransaction(async (request, { encrypters, query, audit }) => {
       const name = requireText('name', request.name, 1, 100);
       const { redirectUris } = request;
       requireRedirectUris(redirectUris);
       const clientId = newClientId();
       const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
-      const secretSealed = request.withSecret ? seals.clients.seal(Buffer.from(clientSecret), clientId) : null;
-      const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
+      const secretEncrypted = request.withSecret ? encrypters.clients.encrypt(Buffer.from(clientSecret), clientId) : null;
+      const [client] = await query(insertClient({ clientId, name, redirectUris, secretEncrypted }));
       await audit('client.create', clientId);
       return { client: toClient(client!), clientSecret };
     }),
@@ -49,6 +49,6 @@ function requireRedirectUris(uris: string[]): void {
   }
 }
 
-function toClient({ clientId, name, redirectUris, secretSealed, createdAt }: ClientRow): RegisteredClient {
-  return { clientId, name, redirectUris, hasSecret: secretSealed !== null, createdAt };
+function toClient({ clientId, name, redirectUris, secretEncrypted, createdAt }: ClientRow): RegisteredClient {
+  return { clientId, name, redirectUris, hasSecret: secretEncrypted !== null, createdAt };
 }

@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { parseUuid } from '@crs/kit/text';
 import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
-import { eraser, FIRST_UUID, inOrder, once, type Step } from '@crs/records/erase-steps';
+import { eraser, FIRST_UUID, inOrder, once, type EraseStep } from '@crs/records/erase-steps';
 import { requireText } from '../../domain/settings.ts';
 import {
   markOrganization,
@@ -82,7 +82,7 @@ async function mark(query: Query, organization: string, target: Target): Promise
 }
 
 /** Projects go first, because they reference the users who created them. */
-function stepsOf({ organization, transact }: Operation): Step[] {
+function stepsOf({ organization, transact }: Operation): EraseStep[] {
   const all = (next: typeof removeProjects) =>
     inOrder(
       FIRST_UUID,

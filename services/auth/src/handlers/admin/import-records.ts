@@ -3,8 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Database, Query } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import { byLine, importRpcs, type Line, readBatch, type RecordImport, refused as refusedLine } from '@crs/records/import-batch';
-import type { Problem } from '@crs/records/import-record';
+import {
+  importRpcs,
+  type NumberedRecord,
+  readBatch,
+  type RecordImport,
+  refused as refusedLine,
+  sortByLine,
+} from '@crs/records/import-batch';
+import type { FieldError } from '@crs/records/import-record';
 import { missing } from '@crs/records/missing-reference';
 import type { CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
@@ -24,7 +31,7 @@ import { setsView, waitForViewCaches } from '../../view-settings.ts';
 type OperatorCall = CallContext<'operator'>;
 
 /** The result of a line. */
-type Outcome = 'accepted' | 'unchanged' | Problem;
+type Outcome = 'accepted' | 'unchanged' | FieldError;
 
 export function imports({ db }: Context) {
   // The entry of an import lists the changed settings, so the transaction below writes it.
@@ -55,20 +62,20 @@ export function imports({ db }: Context) {
       const [after] = await query(findOrganization(scope.organization));
       const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
       await query(operatorEntry(call.identity, 'auth.import', `${batch.length} lines`, details));
-      return { accepted, unchanged, errors: byLine(errors), existed: before !== undefined };
+      return { accepted, unchanged, errors: sortByLine(errors), existed: before !== undefined };
     });
     const viewSet = lines.some(({ record }) => record.type === 'organization' && setsView(record.change));
     if (existed && viewSet) await waitForViewCaches();
     return response;
   };
-  const findProblems = async (lines: Line<AuthRecord>[], scope: Scope) => {
+  const findProblems = async (lines: NumberedRecord<AuthRecord>[], scope: Scope) => {
     const { refused } = await hashPasswords(db, scope, lines, () => Promise.resolve(''));
     return [...refused].map(([number, problem]) => refusedLine(number, problem));
   };
   return importRpcs('auth', record, lineReader, store, findProblems);
 }
 
-const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
+const MAY_NOT_CREATE: FieldError = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
 
 /**
  * Checks and hashes the passwords of users who have none yet. Hashing is slow, so an import does this before its transaction, in parallel.
@@ -77,10 +84,10 @@ const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this
 async function hashPasswords(
   db: Database,
   scope: Scope,
-  lines: Line<AuthRecord>[],
+  lines: NumberedRecord<AuthRecord>[],
   hash: (password: string) => Promise<string>,
-): Promise<{ hashes: Map<string, string>; refused: Map<number, Problem> }> {
-  const refused = new Map<number, Problem>();
+): Promise<{ hashes: Map<string, string>; refused: Map<number, FieldError> }> {
+  const refused = new Map<number, FieldError>();
   const withPassword = lines.flatMap(({ number, record }) =>
     record.type === 'user' && record.password
       ? [{ number, ...record, folded: fold(record.email), password: record.password }]

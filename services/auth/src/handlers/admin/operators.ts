@@ -126,7 +126,7 @@ export function issueOperatorToken({ db, signer }: Context) {
       const error = new ServiceError('unauthenticated', 'The operator credential is unknown, revoked or expired.', {
         reason: REASONS.invalidOperator,
       });
-      throw await recordRefusal(error, { actor: 'unknown operator', target: '', source: 'strangers' });
+      throw await recordRefusal(error, { actor: 'unknown operator', target: '', source: 'unauthenticated' });
     }
     const { name, createdAt } = operator;
     const organization = request.organizationId || undefined;

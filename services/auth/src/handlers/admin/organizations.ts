@@ -24,7 +24,7 @@ export const organizations = {
       const { organization, toolsUrl, transact } = operation;
       const change = parseSettings(settings);
       if (change.name === undefined) throw invalid('name', 'is required');
-      const provider = changeOidcProvider(undefined, settings?.oidcProvider, sealerOf(operation));
+      const provider = changeOidcProvider(undefined, settings?.oidcProvider, encrypterOf(operation));
       return transact(async (query, audit) => {
         const [inserted] = await query(insertOrganization(organization, { ...change, ...provider }));
         if (!inserted) {
@@ -48,7 +48,7 @@ export const organizations = {
       const response = await transact(async (query, audit) => {
         const [before] = await query(findOrganization(organization));
         if (!before) throw noSuchOrganization();
-        const provider = changeOidcProvider(before, settings?.oidcProvider, sealerOf(operation));
+        const provider = changeOidcProvider(before, settings?.oidcProvider, encrypterOf(operation));
         requireMayClaim(rights, before, provider);
         await claimDomains(query, organization, provider);
         await updateOrganization(query, before, { ...change, ...provider });
@@ -82,8 +82,8 @@ export const organizations = {
 } satisfies Partial<OperatorRpcs>;
 
 /** Returns the function that encrypts the client secret of the organization's provider. */
-function sealerOf({ seals, organization }: Operation) {
-  return (clientSecret: string) => seals.organizations.seal(Buffer.from(clientSecret), organization);
+function encrypterOf({ encrypters, organization }: Operation) {
+  return (clientSecret: string) => encrypters.organizations.encrypt(Buffer.from(clientSecret), organization);
 }
 
 /**
@@ -120,6 +120,7 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
             clientId: row.oidcClientId!,
             hasClientSecret: row.oidcHasClientSecret,
             domains: row.oidcDomains!,
+            emailProof: row.oidcEmailProof!,
           },
     oidcRedirectUri: redirectUriOf(toolsUrl, row.organization),
   };

@@ -1,14 +1,14 @@
 import { credentialScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import type { Seals } from '../../keys/seals.ts';
+import type { Encrypters } from '../../keys/encrypters.ts';
 import {
-  countSealed,
-  notSealedUnder,
-  replaceSealed,
-  SEALED_TABLES,
-  type SealedRow,
-  type SealedTable,
-} from '../../store/sealed.ts';
+  countEncrypted,
+  notEncryptedUnder,
+  replaceEncrypted,
+  ENCRYPTED_TABLES,
+  type EncryptedRow,
+  type EncryptedTable,
+} from '../../store/encrypted-values.ts';
 import type { OperatorRpcs } from './operator-rpcs.ts';
 
 /** The most values that one call encrypts again. */
@@ -21,8 +21,8 @@ export const secrets = {
       const ids = new Set(configured.map(({ id }) => id));
       const values = new Map(configured.map(({ id }) => [id, 0]));
       await transact(async (query) => {
-        for (const table of SEALED_TABLES) {
-          for (const { secretId, count } of await query(countSealed(table)))
+        for (const table of ENCRYPTED_TABLES) {
+          for (const { secretId, count } of await query(countEncrypted(table)))
             values.set(secretId, (values.get(secretId) ?? 0) + count);
         }
       });
@@ -35,17 +35,17 @@ export const secrets = {
   },
   resealValues: {
     access: { action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false },
-    async handle(_request, { db, scope, seals, transact }) {
-      for (const table of SEALED_TABLES) {
-        const found = await db.read(scope, notSealedUnder(table, seals[table].secretId, BATCH));
+    async handle(_request, { db, scope, encrypters, transact }) {
+      for (const table of ENCRYPTED_TABLES) {
+        const found = await db.read(scope, notEncryptedUnder(table, encrypters[table].secretId, BATCH));
         if (found.length === 0) continue;
         // Row-level security lets an operator read all organizations, but change only the one in scope.
-        const batches: [Scope, SealedRow[]][] =
+        const batches: [Scope, EncryptedRow[]][] =
           table === 'organizations' ? found.map((each) => [credentialScope(each.row, scope), [each]]) : [[scope, found]];
         let resealed = 0;
         for (const [writeScope, rows] of batches) {
-          const values = rows.map((row) => reseal(seals, table, row));
-          resealed += (await db.run(writeScope, replaceSealed(table, values))).length;
+          const values = rows.map((row) => encryptAgain(encrypters, table, row));
+          resealed += (await db.run(writeScope, replaceEncrypted(table, values))).length;
         }
         await transact((_query, audit) => audit('secret.reseal', `${resealed} values of ${table}`));
         // Values that changed in the meantime remain for the next call.
@@ -56,11 +56,11 @@ export const secrets = {
   },
 } satisfies Partial<OperatorRpcs>;
 
-function reseal(seals: Seals, table: SealedTable, { row, sealed }: SealedRow) {
+function encryptAgain(encrypters: Encrypters, table: EncryptedTable, { row, encrypted }: EncryptedRow) {
   try {
-    return { row, before: sealed, after: seals[table].seal(seals[table].open(sealed, row), row) };
+    return { row, before: encrypted, after: encrypters[table].encrypt(encrypters[table].decrypt(encrypted, row), row) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    throw new ServiceError('failed_precondition', `A value of auth.${table} can't be opened. ${reason}`, { cause: error });
+    throw new ServiceError('failed_precondition', `A value of auth.${table} can't be decrypted. ${reason}`, { cause: error });
   }
 }

@@ -5,7 +5,7 @@ import { noSuchUser } from '../../domain/not-found.ts';
 import { hashNewPassword } from '../../domain/password.ts';
 import { requireText } from '../../domain/settings.ts';
 import { accountOf } from '../../sign-in/passwords.ts';
-import { forget, PASSWORDS_OF_ACCOUNT } from '../../sign-in/throttle.ts';
+import { resetTries, PASSWORDS_OF_ACCOUNT } from '../../sign-in/throttle.ts';
 import { endAccess, revokeConsentsOfUser } from '../../store/consents.ts';
 import { deleteIdentities } from '../../store/identities.ts';
 import { findOidcProvider } from '../../store/oidc-providers.ts';
@@ -76,7 +76,7 @@ export const users = {
         await query(endSessions(organization, userId));
         const endedConnections = request.endConnections ? await revokeConsentsOfUser(query, organization, userId) : 0;
         // The user may have reached the limit of attempts with forgotten passwords.
-        await query(forget(PASSWORDS_OF_ACCOUNT, accountOf({ organization, email })));
+        await query(resetTries(PASSWORDS_OF_ACCOUNT, accountOf({ organization, email })));
         await audit('user.set-password', user.email);
         const [provider] = await query(findOidcProvider(organization));
         return { user: toUser(user), endedConnections, oidcIssuer: provider?.issuer ?? '' };

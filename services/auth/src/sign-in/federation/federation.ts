@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
@@ -8,7 +8,7 @@ import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-provide
 import { toAccountId } from '../accounts.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
 import { FetchPool } from '../fetch-pool.ts';
-import { expired, Problem } from '../problem.ts';
+import { expired, PageError } from '../page-error.ts';
 import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
@@ -39,13 +39,13 @@ export type FederatedResult = SignInResult & { uid: string | undefined };
 /** Signs users in through their organization's own OpenID provider. */
 export class Federation {
   readonly #context: SignInContext;
-  readonly #seal: Seal;
+  readonly #encrypter: Encrypter;
   /** By organization: several may have the same host as their provider, and one silent provider must not stop the sign-in of others. */
   readonly #fetches = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 4 });
 
   constructor(context: SignInContext) {
     this.#context = context;
-    this.#seal = new Seal(context.secrets, 'federated-sign-in');
+    this.#encrypter = new Encrypter(context.secrets, 'federated-sign-in');
   }
 
   /** The host of an organization's provider, as pages name it; undefined if the organization has no provider. */
@@ -58,7 +58,7 @@ export class Federation {
    * @param email what the user has typed, for the provider to propose. May be empty
    * @param uid of the authorization that continues afterwards; undefined: `/connections` follows
    * @returns the provider's URL for the browser; undefined if the organization has no provider
-   * @throws Problem if the provider is unavailable, or the client's address is over its limit
+   * @throws PageError if the provider is unavailable, or the client's address is over its limit
    */
   async begin(visit: Visit, organization: string, email: string, uid?: string): Promise<string | undefined> {
     const found = await this.#find(organization);
@@ -68,19 +68,19 @@ export class Federation {
     const checks = newChecks();
     try {
       const url = await authorizationUrl(this.#partyOf(organization, found), checks, email);
-      visit.cookies.set('provider', encryptPending(this.#seal, { ...checks, organization, issuer, uid }), PENDING_MS);
+      visit.cookies.set('provider', encryptPending(this.#encrypter, { ...checks, organization, issuer, uid }), PENDING_MS);
       return url;
     } catch (error) {
       if (!(error instanceof SignInRefusal)) throw error;
       await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
-      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(messagesOf(error.cause)));
+      throw new PageError(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(messagesOf(error.cause)));
     }
   }
 
-  /** Handles the provider's authorization response. @throws Problem if this browser has no matching sign-in pending */
+  /** Handles the provider's authorization response. @throws PageError if this browser has no matching sign-in pending */
   async finish(visit: Visit): Promise<FederatedResult> {
     const { request, cookies } = visit;
-    const pending = decryptPending(this.#seal, cookies.get('provider'));
+    const pending = decryptPending(this.#encrypter, cookies.get('provider'));
     if (!pending) throw expired();
     await this.#throttle(visit);
     const { organization, issuer, uid } = pending;
@@ -100,7 +100,7 @@ export class Federation {
       const found = await this.#find(organization);
       if (found?.issuer !== issuer) throw new SignInRefusal('provider changed');
       const identity = await redeem(this.#partyOf(organization, found), parameters, pending);
-      const user = await this.#userOf(pending, identity, found.domains);
+      const user = await this.#userOf(pending, identity, found);
       const details = { address: forwardedAddress(request) };
       const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
       await this.#context.db.run(credentialScopeNow(organization), entry);
@@ -116,13 +116,13 @@ export class Federation {
   }
 
   /** Links the identity by its e-mail at the first sign-in. Later, the subject alone identifies the user. @throws SignInRefusal */
-  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, domains: string[]) {
+  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, provider: OidcProviderRow) {
     const { db } = this.#context;
     const { subject } = identity;
     const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
     if (linked?.disabledAt) throw new SignInRefusal('disabled user', subject);
     if (linked) return linked;
-    const email = await linkableEmail(identity, domains);
+    const email = await linkableEmail(identity, provider);
     const account = { organization, issuer, subject };
     const user = await db.transact(credentialScopeNow(organization), (query) => linkByEmail(query, account, email));
     if (typeof user === 'string') throw new SignInRefusal(user, email);
@@ -135,13 +135,15 @@ export class Federation {
     return row;
   }
 
-  #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow) {
-    const { seals, issuer: ourIssuer, oidcAllowHosts, proxyUrl } = this.#context;
+  #partyOf(organization: string, { issuer, clientId, clientSecretEncrypted }: OidcProviderRow) {
+    const { encrypters, issuer: ourIssuer, oidcAllowHosts, proxyUrl } = this.#context;
     const allowHosts = allowedHosts(oidcAllowHosts, organization, issuer);
     return {
       issuer,
       clientId,
-      clientSecret: clientSecretSealed ? seals.organizations.open(clientSecretSealed, organization).toString() : undefined,
+      clientSecret: clientSecretEncrypted
+        ? encrypters.organizations.decrypt(clientSecretEncrypted, organization).toString()
+        : undefined,
       redirectUri: redirectUriOf(ourIssuer, organization),
       fetch: fetcherOf(organization, this.#fetches, { allowHosts, proxyUrl }),
     };
@@ -166,6 +168,6 @@ export class Federation {
     const seconds = await secondsToWaitOf(this.#context, PROVIDERS_OF_ADDRESS, forwardedAddress(request));
     if (seconds === 0) return;
     response.set('Retry-After', String(seconds));
-    throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
+    throw new PageError(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
   }
 }

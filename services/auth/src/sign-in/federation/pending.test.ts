@@ -1,33 +1,35 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { Seal } from '@crs/kit/data/seal';
+import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { decryptPending, encryptPending, PENDING_MS } from './pending.ts';
 
 const SECRET = 'a-secret-for-tests-that-is-long-enough';
-const sealOf = (secrets: string) => new Seal(parseSecrets(secrets), 'federated-sign-in');
+const encrypterOf = (secrets: string) => new Encrypter(parseSecrets(secrets), 'federated-sign-in');
 const pending = { organization: 'acme', issuer: 'https://idp.example', uid: 'x', state: 's', nonce: 'n', codeVerifier: 'v' };
-const seal = sealOf(SECRET);
+const encrypter = encrypterOf(SECRET);
 afterEach(() => vi.useRealTimers());
 
 test('any replica decrypts a pending sign-in', () => {
-  expect(decryptPending(sealOf(SECRET), encryptPending(seal, pending))).toEqual(pending);
+  expect(decryptPending(encrypterOf(SECRET), encryptPending(encrypter, pending))).toEqual(pending);
   const withoutUid = { ...pending, uid: undefined };
-  expect(decryptPending(seal, encryptPending(seal, withoutUid))).toEqual(withoutUid);
+  expect(decryptPending(encrypter, encryptPending(encrypter, withoutUid))).toEqual(withoutUid);
 });
 
 test('a pending sign-in expires after ten minutes', () => {
   vi.useFakeTimers();
-  const cookie = encryptPending(seal, pending);
+  const cookie = encryptPending(encrypter, pending);
   vi.advanceTimersByTime(PENDING_MS - 1);
-  expect(decryptPending(seal, cookie)).toEqual(pending);
+  expect(decryptPending(encrypter, cookie)).toEqual(pending);
   vi.advanceTimersByTime(1);
-  expect(decryptPending(seal, cookie)).toBeUndefined();
+  expect(decryptPending(encrypter, cookie)).toBeUndefined();
 });
 
 test('only a cookie that one of our secrets encrypted counts', () => {
-  const cookie = encryptPending(seal, pending);
+  const cookie = encryptPending(encrypter, pending);
   for (const other of [undefined, '', 'x', cookie.slice(1), `${cookie.slice(0, -4)}AAAA`])
-    expect(decryptPending(seal, other)).toBeUndefined();
-  expect(decryptPending(sealOf(`${SECRET}x`), cookie)).toBeUndefined();
-  expect(decryptPending(sealOf(`b:${SECRET}x,0:${SECRET}`), cookie), 'the secret has become the second one').toEqual(pending);
+    expect(decryptPending(encrypter, other)).toBeUndefined();
+  expect(decryptPending(encrypterOf(`${SECRET}x`), cookie)).toBeUndefined();
+  expect(decryptPending(encrypterOf(`b:${SECRET}x,0:${SECRET}`), cookie), 'the secret has become the second one').toEqual(
+    pending,
+  );
 });

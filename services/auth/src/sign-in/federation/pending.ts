@@ -1,4 +1,4 @@
-import type { Seal } from '@crs/kit/data/seal';
+import type { Encrypter } from '@crs/kit/data/encrypter';
 import type { Checks } from './relying-party.ts';
 
 /** A sign-in that continues at an organization's own identity provider. A cookie holds it, so that any replica can finish it. */
@@ -12,14 +12,14 @@ export interface PendingSignIn extends Checks {
 /** How long the user has to sign in at the provider, in milliseconds. */
 export const PENDING_MS = 600_000;
 
-export function encryptPending(seal: Seal, pending: PendingSignIn): string {
-  return seal.seal(Buffer.from(JSON.stringify({ ...pending, until: Date.now() + PENDING_MS }))).toString('base64url');
+export function encryptPending(encrypter: Encrypter, pending: PendingSignIn): string {
+  return encrypter.encrypt(Buffer.from(JSON.stringify({ ...pending, until: Date.now() + PENDING_MS }))).toString('base64url');
 }
 
 /** @returns undefined if there is no cookie, it is older than {@link PENDING_MS}, or none of our secrets encrypted it */
-export function decryptPending(seal: Seal, cookie = ''): PendingSignIn | undefined {
+export function decryptPending(encrypter: Encrypter, cookie = ''): PendingSignIn | undefined {
   try {
-    const { until, ...pending } = JSON.parse(seal.open(Buffer.from(cookie, 'base64url')).toString());
+    const { until, ...pending } = JSON.parse(encrypter.decrypt(Buffer.from(cookie, 'base64url')).toString());
     return until > Date.now() ? pending : undefined;
   } catch {
     return undefined;

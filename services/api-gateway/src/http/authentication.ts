@@ -1,0 +1,101 @@
+import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import type { NextFunction, Request, Response } from 'express';
+import { digestOf, isApiKey } from '@crs/kit/api-key';
+import { ServiceError } from '@crs/kit/errors';
+import { addressCheck, addressOf, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
+import type { LookUps } from '@crs/kit/http/look-ups';
+import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
+import type { RequestQueue } from '@crs/kit/http/request-queue';
+import { credentialPrefix } from '@crs/kit/http/access-log';
+import { stateOf } from '@crs/kit/http/request';
+import type { ServiceClient } from '@crs/kit/rpc/client';
+import { unauthorized } from './refusal.ts';
+
+export interface AuthenticationOptions extends AddressCharging {
+  credentials: Credentials;
+  queue: RequestQueue;
+  refusals: RefusalCounts;
+}
+
+/** State of a request with a valid key. */
+interface Authenticated {
+  /** Auth's response about the key. */
+  credential: AuthenticateKeyResponse;
+  /** Waits for the request's slot. */
+  enter: () => Promise<void>;
+}
+
+/**
+ * Authenticates each request and charges it once, whatever its outcome: to the organization of its key or, without a valid key, to the client's address.
+ * A request without a valid key continues, because some paths need none; `requireKey` refuses it on all other paths.
+ */
+export function authenticate(options: AuthenticationOptions) {
+  return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    const state = stateOf(response);
+    const { authorization } = request.headers;
+    let check = addressCheck(addressOf(options, request), options.addressLimit);
+    let whose = 'this address';
+    try {
+      const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
+      const { callerTokens, organizationId, keyId, rateLimit } = credential;
+      state.callerToken = callerTokens;
+      Object.assign(state.logFields, { organization: organizationId, key_id: keyId });
+      const enter = () => options.queue.enter(organizationId, response);
+      response.locals['authenticated'] = { credential, enter } satisfies Authenticated;
+      check = { kind: 'organization', id: organizationId, rule: rateLimit! };
+      whose = 'the organization';
+    } catch (error) {
+      response.locals['keyError'] = error;
+    }
+    const decision = await options.limiter.check(check);
+    response.set(limitHeaders(decision));
+    const refusal = refusalOf(decision, whose);
+    if (refusal) throw refusal;
+    if (!authenticatedOf(response)) state.logFields.credential = credentialPrefix(authorization);
+    next();
+  };
+}
+
+export function authenticatedOf(response: Response): Authenticated | undefined {
+  return response.locals['authenticated'] as Authenticated | undefined;
+}
+
+/**
+ * Refuses requests without a valid key, and makes the others wait for their slot. A POST waits only after its body has arrived, see `readBody`.
+ * @throws Refusal 401, or ServiceError if auth is unavailable
+ */
+export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
+  const authenticated = authenticatedOf(response);
+  if (!authenticated) {
+    const error: unknown = response.locals['keyError'];
+    throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
+  }
+  if (request.method !== 'POST') await authenticated.enter();
+  next();
+}
+
+/** The services that the routes call. */
+const SERVICES = ['calls', 'projects'];
+
+/** Exchanges API keys for caller tokens. Calls auth once a second for a key in use, and never for text that can't be a key. */
+export class Credentials {
+  readonly #cache: CredentialCache<AuthenticateKeyResponse>;
+
+  constructor(auth: ServiceClient<AuthServiceService>, lookUps: LookUps) {
+    this.#cache = new CredentialCache((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), lookUps);
+  }
+
+  /** @throws Refusal 401, or ServiceError if auth is unavailable */
+  async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateKeyResponse> {
+    const key = keyOf(authorization);
+    if (key === undefined) throw unauthorized();
+    return this.#cache.get(digestOf(key).toString('base64'), key, bearer);
+  }
+}
+
+/** Returns the API key of a request; undefined if the header is absent or its text can't be a key. */
+function keyOf(authorization = ''): string | undefined {
+  const key = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  return key !== undefined && isApiKey(key) ? key : undefined;
+}

@@ -104,7 +104,7 @@ describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () 
     WORLDS * 30_000,
   );
 
-  it.runIf(SEED === 37)('depends on every filter and every reason', () => {
+  it.runIf(process.env['CRS_TEST_SEED'] === undefined)('depends on every filter and every reason', () => {
     expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
     expect(covered.reasons.size).toBe(8);
   });

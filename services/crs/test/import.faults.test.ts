@@ -95,7 +95,7 @@ describe('an import ends as a run without faults does,', () => {
     await expectDone(running);
   });
 
-  it('even if one service after the other dies', { timeout: 60_000 }, async () => {
+  it('even if one service after the other dies', { timeout: 240_000 }, async () => {
     const running = startImport(file, world.processes);
     await vi.waitFor(async () => expect(await world.database.query('select 1 from calls.calls limit 1')).not.toEqual([]), 20_000);
     const random = randomFrom(1);
@@ -139,7 +139,7 @@ describe('an import ends as a run without faults does,', () => {
 });
 
 describe('an import while a service is away for long', () => {
-  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 60_000 }, async () => {
+  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 240_000 }, async () => {
     const { status, stdout, stderr } = await inVain.ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };

@@ -104,7 +104,7 @@ describe('a project requested until it is acknowledged is created once, complete
 });
 
 describe('under random deaths', () => {
-  it('every acknowledged project is stored once, and any other at most once', { timeout: 60_000 }, async () => {
+  it('every acknowledged project is stored once, and any other at most once', { timeout: 240_000 }, async () => {
     const stop = new AbortController();
     const random = randomFrom(1);
     let sent = 0;

@@ -79,37 +79,48 @@ export const tenant = fc.record({
 export type Tenant = typeof tenant extends fc.Arbitrary<infer T> ? T : never;
 type Call = Tenant['calls'][number];
 
-/** At most three further filters at once: with more, hardly a row matches. */
-const others = fc
-  .record(
-    {
-      call_status: fc.constantFrom('done', 'DONE'),
-      call_type: fc.constantFrom('interview', 'meeting'),
-      country: text,
-      job_title_contains: text,
-      organization_contains: fc.constantFrom('%', '_', '\\', "'", 'u', 'Ü'),
-      source_contains: fc.constantFrom('%', 'ustomer', 'ni', 'λ'),
-      segment_contains: fc.constantFrom('c', '_', 'CUST', '日'),
-      min_rating: fc.constantFrom(1, 3, 5),
-      min_cost: fc.constantFrom(0, 10),
-      max_cost: fc.constantFrom(0, 50),
-      min_duration_minutes: fc.constantFrom(0, 60),
-      max_duration_minutes: fc.constantFrom(30, 60.5),
-      date_after: at,
-      date_before: at,
-    },
-    { requiredKeys: [] },
-  )
-  .chain((all) => fc.subarray(Object.entries(all), { maxLength: Math.min(3, Object.keys(all).length) }))
-  .map((few) => Object.fromEntries(few));
+export const FILTERS = {
+  call_status: fc.constantFrom('done', 'DONE'),
+  call_type: fc.constantFrom('interview', 'meeting'),
+  country: text,
+  job_title_contains: text,
+  organization_contains: fc.constantFrom('%', '_', '\\', "'", 'u', 'Ü'),
+  source_contains: fc.constantFrom('%', 'ustomer', 'ni', 'λ'),
+  segment_contains: fc.constantFrom('c', '_', 'CUST', '日'),
+  min_rating: fc.constantFrom(1, 3, 5),
+  min_cost: fc.constantFrom(0, 10),
+  max_cost: fc.constantFrom(0, 50),
+  min_duration_minutes: fc.constantFrom(0, 60),
+  max_duration_minutes: fc.constantFrom(30, 60.5),
+  date_after: at,
+  date_before: at,
+};
 
-export const filters = fc
+/** Each filter alone. */
+const singles = fc
+  .record(FILTERS)
+  .map((all) => Object.entries(all).map(([name, value]): Filters => ({ scope: 'all', [name]: value })));
+
+/** At most three further filters at once: with more, hardly a row matches. */
+const few = fc
+  .record(FILTERS, { requiredKeys: [] })
+  .chain((all) => fc.subarray(Object.entries(all), { maxLength: Math.min(3, Object.keys(all).length) }))
+  .map((chosen): Filters => Object.fromEntries(chosen));
+
+const combined = fc
   .tuple(
-    fc.constantFrom({}, { scope: 'mine' }, { scope: 'all' }, { scope: 'all' }, { scope: 'project' }),
-    fc.constantFrom({}, {}, ...[...PROJECTS, '00000000-0000-4000-8000-000000000099'].map((id) => ({ project_id: id }))),
-    others,
+    fc.constantFrom<Filters[]>({}, { scope: 'mine' }, { scope: 'all' }, { scope: 'all' }, { scope: 'project' }),
+    fc.constantFrom<Filters[]>(
+      {},
+      {},
+      ...[...PROJECTS, '00000000-0000-4000-8000-000000000099'].map((id) => ({ project_id: id })),
+    ),
+    few,
   )
-  .map((parts): Partial<FilterValues> => Object.assign({}, ...parts));
+  .map((parts): Filters => Object.assign({}, ...parts));
+
+/** The filters of several lists of calls. */
+export const queries = fc.tuple(singles, fc.array(combined, { minLength: 6, maxLength: 6 })).map((parts) => parts.flat());
 
 interface FilterValues {
   scope: 'mine' | 'all' | 'project';
@@ -168,8 +179,14 @@ export class Oracle {
   }
 
   sees(projectId: string | null): boolean {
-    const n = projectId === null ? -1 : PROJECTS.indexOf(projectId);
-    return n >= 0 && (this.#tenant.projects[n]!.created_by === this.#user || this.#has(n, 'lead') || this.#has(n, 'member'));
+    return projectId !== null && this.reasons(projectId) !== '';
+  }
+
+  /** Why the user sees the project: `created`, `lead` and `member`, as far as they apply. */
+  reasons(projectId: string): string {
+    const n = PROJECTS.indexOf(projectId);
+    const created = this.#tenant.projects[n]!.created_by === this.#user;
+    return [created && 'created', this.#has(n, 'lead') && 'lead', this.#has(n, 'member') && 'member'].filter(Boolean).join(' ');
   }
 
   calls(f: Filters) {

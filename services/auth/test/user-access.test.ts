@@ -155,7 +155,7 @@ describe('a new password', () => {
 
   it('comes with the issuer of the provider by which the organization signs in instead', async () => {
     await world.rows(
-      `update auth.organizations set oidc_issuer = 'https://idp.example', oidc_client_id = 'x', oidc_domains = '{}' where organization = $1`,
+      `update auth.organizations set oidc_issuer = 'https://idp.example', oidc_client_id = 'x', oidc_domains = '{}', oidc_email_proof = 'claim' where organization = $1`,
       [acme],
     );
     expect(await setPassword()).toMatchObject({ oidcIssuer: 'https://idp.example' });

@@ -51,7 +51,11 @@ async function withoutRowSecurity<T>(service: string, work: () => Promise<T>): P
     for (const { name } of protectedTables(service)) await world.query(`alter table ${name} ${how} row level security`);
   };
   await alter('disable');
-  return work().finally(() => alter('enable'));
+  try {
+    return await work();
+  } finally {
+    await alter('enable');
+  }
 }
 
 /** Works in a transaction of a service's role, and rolls it back. Undefined: no organization is set. */

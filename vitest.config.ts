@@ -1,39 +1,39 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests whose files end with this, before `.test.ts`. */
+/** Returns the pattern of test files with this suffix before `.test.ts`. */
 const endingWith = (suffix: string) => `**/test/**/*.${suffix}.test.ts`;
 const CHARTS = 'charts/tools/test/**/*.test.ts';
 const CLIENTS = 'clients/scenarios/test/**/*.test.ts';
 
 function project(name: string, include: string, settings: object = {}) {
   const times = {
-    // Only a fault reaches these times, however busy the machine is.
+    // Long enough for a busy machine: only a fault reaches these timeouts.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 10_000 } },
   };
-  // A worker loads the modules once for all its files. A test leaves no global state behind.
+  // A worker loads modules once for all its files, so tests must leave no global state behind.
   return { test: { name, include: [include], isolate: false, ...times, ...settings } };
 }
 
 export default defineConfig({
   test: {
     globalSetup: 'testing/src/setup.ts',
-    // More workers than cores make every test slower than one after the other.
+    // With more workers than cores, the tests take longer in total.
     maxWorkers: 2,
     projects: [
       project('tests', '**/{src,test}/**/*.test.ts', {
         exclude: ['**/node_modules/**', ...['traced', 'alone', 'faults'].map(endingWith), CHARTS, CLIENTS],
       }),
-      // These read trace ids, which exist where OpenTelemetry started before the services were loaded.
+      // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.
       project('traced', endingWith('traced'), { setupFiles: 'testing/src/start-telemetry.ts' }),
-      // These start OpenTelemetry with settings of their own, which works once in a process.
+      // These start OpenTelemetry with their own settings, which is possible only once per process.
       project('alone', endingWith('alone'), { isolate: true }),
       // These kill and restart processes, which takes minutes. `.ci/run` runs them.
       ...(process.env['CRS_TEST_FAULTS'] ? [project('faults', endingWith('faults'))] : []),
-      // These render the charts by the Helm that `.ci/charts/run` installs.
+      // These render the charts with the Helm that `.ci/charts/run` installs.
       ...(process.env['HELM'] ? [project('charts', CHARTS)] : []),
-      // These drive the packed clients, which `.ci/clients/run` installs and names in a file.
+      // These run the packed clients, which `.ci/clients/run` installs and lists in a file.
       ...(process.env['CRS_CLIENT_PROGRAMS'] ? [project('clients', CLIENTS)] : []),
     ],
   },

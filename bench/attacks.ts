@@ -1,14 +1,14 @@
-// Measures what each attack that a security review carried out does to an unrelated client: its p50 and p99 without the attack, then during it.
+// Measures how the attacks of a security review affect an unrelated client: its p50 and p99 before and during each attack.
 //
 //   node bench/attacks.ts [--attack NAME] [--rounds 3] [--seconds 10]
 //
-// It starts the system itself, one process for each service, and runs on Linux. The attacks, each by a tenant or a client other than the measured one:
+// Starts the system itself, one process for each service. Linux only. The attacks, each by another tenant or client than the measured one:
 //
 //   arrays     a write key posts projects whose member_emails have 110,000 items
-//   import     an operator of one organization imports batches of the greatest valid and invalid calls
-//   metadata   unauthenticated clients of 60 addresses name metadata documents on a server that never answers
+//   import     an operator of one organization imports batches of the largest valid and invalid calls
+//   metadata   unauthenticated clients from 60 addresses name metadata documents on a server that never responds
 //   keys       one address sends a different made-up key with each request
-//   details    a key asks for pages of 50 details of 600 KB each, names anonymized
+//   details    a key requests pages of 50 details of 600 KB each, names anonymized
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { createApiKey } from '@crs/kit/api-key';
@@ -19,16 +19,16 @@ import { seedCalls } from './seed.ts';
 import { bearer, cpuSeconds, createOrganization, startSystem } from './system.ts';
 
 const { attack: chosen, rounds, seconds } = readOptions({ attack: '', rounds: 3, seconds: 10 });
-/** Requests a second of the measured client. */
+/** Requests per second of the measured client. */
 const VICTIM_PER_SECOND = 20;
 const NOW = new Date();
 const SPEECH = 'What was said, word by word. ';
-/** The greatest number of segments that an import admits, in lines of about 1.5 MB. */
+/** The largest number of segments that an import admits, in lines of about 1.5 MB. */
 const SEGMENTS = Array.from({ length: 20_000 }, (_, n) => ({ speaker: 'Eva Smith', start_seconds: n, text: SPEECH }));
 
 interface Scene {
   victim: Target;
-  /** What disturbs the measured client: a load, or work until the promise is fulfilled. */
+  /** The attack: a load, or a function that runs until `over` resolves. */
   attack: Omit<Offer, 'beginsAt'> | ((over: Promise<unknown>) => Promise<string>);
 }
 
@@ -108,7 +108,7 @@ async function prepare(): Promise<Record<string, Scene>> {
   };
 }
 
-/** Two imports at a time, each of three of the greatest valid calls and one with more items than are admitted. */
+/** Runs two imports at a time, each with three of the largest valid calls and one call with too many items. */
 async function importUntil(over: Promise<unknown>): Promise<string> {
   const { importers, operator: tokenFor } = system.operator;
   let isOver = false;

@@ -1,5 +1,5 @@
-// `bench/changes.ts` and `bench/get-call.ts` start this to compare with: an Express server that answers with rows of rendered JSON, read by one query.
-// Its argument is the URL of the database. It prints its port.
+// The baseline server of `bench/changes.ts` and `bench/get-call.ts`: Express, which returns rows of rendered JSON, read by one query.
+// Its argument is the URL of the database. Prints its port.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import pg from 'pg';

@@ -1,5 +1,5 @@
-// `bench/tools.ts` starts this to compare with: a server of the same SDK that answers from memory. Its two arguments are JSON: the list of tools, and
-// the result of every call. It prints its port.
+// The baseline server of `bench/tools.ts`, with the same SDK as the gateway and constant responses. Its two arguments are JSON: the list of tools, and the
+// result of every call. Prints its port.
 import { createServer } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

@@ -2,9 +2,9 @@
 //
 //   node bench/changes.ts [--rows 1000000] [--requests 1000] [--rounds 3]
 //
-// It starts the system itself and runs on Linux. Prints milliseconds and CPU milliseconds of a request for the first and the last page, and the CPU of
-// the whole system as a ratio to a bare Express server that answers with the same bytes from one query. Promised: last page to first at
-// most 1.5 (CPU and p50), and at most 3 times the bare server's CPU.
+// Starts the system itself. Linux only. Prints the time and CPU time of a request for the first and the last page, and the ratio of the whole system's CPU
+// to that of a baseline Express server that returns the same bytes from one query. Goals: last page to first page at most 1.5 (CPU and p50), and at most
+// 3 times the baseline server's CPU.
 import { measure } from './load.ts';
 import { printFigure, printResult, readOptions, repeat } from './report.ts';
 import { seedCalls } from './seed.ts';
@@ -63,7 +63,7 @@ try {
     printFigure(name, results.map(of), goal);
   figure('CPU of the last page to the first', { atMost: 1.5 }, (each) => each.last.total / each.first.total);
   figure('p50 of the last page to the first', { atMost: 1.5 }, (each) => each.last.p50 / each.first.p50);
-  figure('CPU of a page, whole system to bare server', { atMost: 3 }, (each) => each.first.total / each.theirs.total);
+  figure('CPU of a page, whole system to baseline server', { atMost: 3 }, (each) => each.first.total / each.theirs.total);
 } finally {
   await system.stop();
 }

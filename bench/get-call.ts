@@ -1,10 +1,10 @@
-// Measures GET /v1/calls/{call_id} against a bare Express server that answers with the same bytes from one query.
+// Compares GET /v1/calls/{call_id} with a baseline Express server that returns the same bytes from one query.
 //
 //   node bench/get-call.ts [--requests 2000] [--rounds 5]
 //
-// It starts the system itself and runs on Linux. A small call and one with a transcript of a megabyte are read, eight at a time, each whole and by its
-// `ETag`, as a client does that has it already. Prints the CPU milliseconds of a request and its p50 and p99 in each round, the promised ratio of CPU,
-// and for the large call the promised ratio of its p99 to its p50.
+// Starts the system itself. Linux only. Reads a small call and one with a transcript of a megabyte, with eight concurrent requests, in full and with the
+// `ETag` of an earlier response. Prints the CPU milliseconds of a request and its p50 and p99 in each round, the ratio of CPU, and for the large call the
+// ratio of p99 to p50, with their goals.
 import { measure } from './load.ts';
 import { printFigure, printResult, readOptions, repeat } from './report.ts';
 import { startBare, storeBare } from './start-bare.ts';
@@ -53,7 +53,7 @@ try {
       }
       const name = `${(texts[index]!.length / 1024).toFixed(1)} KiB, ${isKnown ? 'not modified' : 'whole'}`;
       const cpu = results.map((each) => each.ours.total / each.theirs.total);
-      printFigure(`${name}: CPU to bare server`, cpu, { atMost: 3 });
+      printFigure(`${name}: CPU to baseline server`, cpu, { atMost: 3 });
       if (id !== LARGE) continue;
       const spread = results.map((each) => each.ours.p99 / each.ours.p50);
       printFigure(`${name}: p99 to p50 of ${CONCURRENCY} at once`, spread, { atMost: 3 });

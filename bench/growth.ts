@@ -2,9 +2,9 @@
 //
 //   node bench/growth.ts [--rows 1000000] [--organizations 10000] [--requests 1000] [--rounds 3]
 //
-// It starts the system itself and runs on Linux; a million calls take 3 GB. Each row of its table is the first page of the list, eight requests at a
-// time for each gateway: the CPU milliseconds of all processes for a request in each round, the median, and its ratio to the first row of its part.
-// Promised: with more processes within 10 %.
+// Starts the system itself. Linux only; a million calls take 3 GB. Requests the first page of the list, with eight concurrent requests per gateway. Each row
+// of its table has the CPU milliseconds of all processes for a request in each round, the median, and its ratio to the first row of the section. Goal: with
+// more processes, within 10 %.
 import { createKey } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { measure } from './load.ts';
@@ -16,10 +16,10 @@ const defaults = { rows: 1_000_000, organizations: 10_000, requests: 1_000, roun
 const { rows: most, organizations, requests, rounds } = readOptions(defaults);
 const SIZES = [1_000, 100_000, 1_000_000, 10_000_000].filter((rows) => rows <= most);
 const ORGANIZATIONS = [1, 100, 10_000].filter((count) => count <= organizations);
-/** Of each of the many organizations. */
+/** Number of calls of each of the many organizations. */
 const CALLS = 50;
 const PROCESSES = [1, 2, 4];
-/** Keys are made side by side. */
+/** Number of keys that are created concurrently. */
 const AT_ONCE = 50;
 const SPREAD = { before: new Date(), days: 1_000 };
 const RANGE = 'start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z';
@@ -63,7 +63,7 @@ async function withSystem(work: (system: System) => Promise<void>): Promise<void
   }
 }
 
-/** Creates organizations; the first one has a user. @returns a key of each */
+/** Creates organizations, the first one with a user. @returns a key of each */
 async function createMany(system: System, [first, ...others]: string[]): Promise<string[]> {
   const { operator } = system;
   const keys = [(await createOrganization(system, first!)).key];
@@ -77,7 +77,7 @@ async function createMany(system: System, [first, ...others]: string[]): Promise
   return keys;
 }
 
-/** CPU milliseconds of a request; requests take the keys, and the gateways, in turns. The load grows with the gateways. */
+/** Measures the CPU milliseconds of a request. Requests alternate between the keys and the gateways. The load grows with the number of gateways. */
 async function cost(system: System, keys: string[]): Promise<number> {
   const urls = system.apis.map((origin) => `${origin}/v1/calls?${RANGE}`);
   const { total } = await measure(
@@ -89,7 +89,7 @@ async function cost(system: System, keys: string[]): Promise<number> {
   return total;
 }
 
-/** Prints a row for each value, measured in turns. The first round fills caches. */
+/** Measures the values alternately, and prints a row for each. The first round only fills caches. */
 async function table(name: string, values: number[], measured: (value: number) => Promise<number>): Promise<void> {
   const costs = new Map(values.map((value) => [value, [] as number[]]));
   for (let round = 0; round <= rounds; round++) {

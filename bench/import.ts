@@ -1,9 +1,9 @@
-// Measures an import against a bare COPY of the same rows into the same tables and indexes, with row-level security off.
+// Compares an import with a plain COPY of the same rows into the same tables and indexes, with row-level security off.
 //
 //   node bench/import.ts [--records 1000000] [--rounds 3]
 //
-// It starts the system itself and runs on Linux. It prints seconds, the part of them in which a batch held the lock of all imports of its organization,
-// and the row of its feed, the largest resident memory of `crs` and of the services, and the promised ratios.
+// Starts the system itself. Linux only. Prints the seconds, the shares of time that a batch held its organization's import lock and the row of its feed, the
+// peak memory of `crs` and of the services, and the ratios with their goals.
 import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ const TABLES = ['calls', 'notes', 'call_days', 'changes'];
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const user = (n: number) => `user${n}@bench.example`;
 
-/** The lines of the file. Calls have all short fields, and every tenth has a transcript; a line has about 1.1 KB. */
+/** Generates the lines of the file. Calls have all short fields, and every tenth call has a transcript. A line has about 1.1 KB. */
 function* lines(): Generator<string> {
   yield JSON.stringify({ type: 'organization', id: 'bench', name: 'Bench' });
   for (let n = 0; n < USERS; n++)
@@ -80,7 +80,7 @@ function* lines(): Generator<string> {
   }
 }
 
-/** For how many seconds batches have held each lock. */
+/** Returns for how many seconds batches have held each lock so far. */
 async function held(): Promise<Map<string, number>> {
   const metrics = await (await fetch(`http://${system.ops('calls')}/metrics`)).text();
   return new Map(
@@ -91,20 +91,20 @@ async function held(): Promise<Map<string, number>> {
   );
 }
 
-/** The largest resident memory of a process so far, in MiB. */
+/** Returns the peak resident memory of a process, in MiB. */
 async function peakMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** @returns seconds, the CPU seconds and the largest memory (in MiB) of `crs`, and what it prints */
+/** Runs `crs import`. @returns its duration, CPU seconds, peak memory (in MiB) and output */
 async function importFile() {
   const started = performance.now();
   const addresses = Object.entries(system.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
     address,
   ]);
-  // `npm run crs` starts crs with this option, too.
+  // As in `npm run crs`.
   const child = spawn(process.execPath, ['--max-semi-space-size=8', CRS, 'import', file, '--json'], {
     env: { PATH: process.env['PATH'], ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -120,8 +120,8 @@ async function importFile() {
 }
 
 /**
- * Copies all tables. @returns seconds. Each table is filled on a new connection, after the tables before it were analyzed. Otherwise the check of the
- * foreign key would use a plan that was made while `calls` was empty, and scan all of `calls` for each row.
+ * Copies all tables. Fills each on a new connection, after the earlier tables were analyzed. Otherwise the foreign-key check would use a plan that was made
+ * while `calls` was empty, and scan all of `calls` for each row. @returns seconds
  */
 async function copyBare(client: pg.Client, dumps: Map<string, string>): Promise<number> {
   await client.query(`truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}`);
@@ -171,10 +171,10 @@ try {
     const repeated = await importFile();
     const peaks = [...system.pids].map(async ([name, pid]) => `${name} ${(await peakMemory(pid)).toFixed(0)}`);
     console.log(`round ${round}: CPU seconds ${used.join(', ')}, crs ${fresh.cpu.toFixed(1)}`);
-    console.log(`  locks held of the time: ${shares.join(', ')}`);
+    console.log(`  share of time that locks were held: ${shares.join(', ')}`);
     for (const [name, { seconds, summary }] of Object.entries({ first: fresh, again: repeated }))
       console.log(`  ${name} ${seconds.toFixed(1)} s ${summary}`);
-    console.log(`  MiB at most: ${(await Promise.all(peaks)).join(', ')}, crs ${fresh.memory.toFixed(0)}`);
+    console.log(`  peak MiB: ${(await Promise.all(peaks)).join(', ')}, crs ${fresh.memory.toFixed(0)}`);
     first.push(fresh.seconds);
     again.push(repeated.seconds);
   }
@@ -188,8 +188,8 @@ try {
   const bare: number[] = [];
   for (let round = 0; round < rounds; round++) bare.push(await copyBare(client, dumps));
   const ratios = (times: number[], base: number[]) => times.map((seconds) => seconds / median(base));
-  console.log(`bare COPY: ${bare.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
-  printFigure('import to the median bare COPY', ratios(first, bare), { atMost: 2 });
+  console.log(`plain COPY: ${bare.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
+  printFigure('import to the median plain COPY', ratios(first, bare), { atMost: 2 });
   printFigure('unchanged again to the median first import', ratios(again, first), { atMost: 0.15 });
 } finally {
   await client.end();

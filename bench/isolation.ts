@@ -1,15 +1,17 @@
-// Measures what organizations do to each other at a gateway.
+// Measures how organizations affect each other at a gateway.
 //
 //   node bench/isolation.ts [--gateway api|tools] [--rounds 5] [--seconds 10]
 //
-// It starts the system itself. At both gateways, or at the named one, each round has three parts:
+// Starts the system itself. For each gateway, or the named one, a round has three parts:
 //
-//   client     a client with 2, 4 and 16 connections, alone and beside another organization that asks once a second: how much of its rate it keeps
-//   backfill   four calm organizations, two requests at a time each, alone and beside a client that keeps 16 connections busy: their p50 and p99
-//   burst      the same beside 600 requests of one organization at once: how long these take
+//   client     a client with 2, 4 and 16 connections, alone and under contention with another organization that sends one request per second: the share of
+//              its rate that it keeps
+//   backfill   four calm organizations, each with two requests at a time, alone and under contention with a client that keeps 16 connections busy: their
+//              p50 and p99
+//   burst      the same organizations under contention with a burst of 600 requests of one organization: how long the burst takes
 //
-// Prints each round, the medians and the worst (promised: a client keeps 0.9 of its rate, p99 beside a backfill is at most 2.5 times that alone, a
-// burst is served within a second). BENCH_PROFILE=<service> writes that service's CPU profile.
+// Prints each round, the medians and the worst values. Goals: a client keeps 0.9 of its rate, p99 during a backfill is at most 2.5 times that alone, and a
+// burst is served within a second. BENCH_PROFILE=<service> writes that service's CPU profile.
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import { countStatuses, describe, runOffers, type Target } from './offer.ts';
 import { printFigure, quantile, readOptions } from './report.ts';
@@ -18,7 +20,7 @@ import { createOrganization, startSystem } from './system.ts';
 
 const { gateway, rounds, seconds } = readOptions({ gateway: '', rounds: 5, seconds: 10 });
 const CALM = ['calm-1', 'calm-2', 'calm-3', 'calm-4'];
-/** Times a second at which an organization sends two requests. */
+/** How many times per second an organization sends two requests. */
 const CALM_PER_SECOND = 5;
 const CONNECTIONS = [2, 4, 16];
 const BURST = 600;
@@ -76,23 +78,23 @@ async function measureGateway(name: string, { headers = {}, targets, credentials
     const print = (text: string) => console.log(`${name}, round ${round}, ${text}`);
     for (const connections of CONNECTIONS) {
       const [alone] = await runOffers(client(connections));
-      const [beside] = await runOffers(client(connections), onceASecond);
-      const [before, after] = [rateOf(alone!), rateOf(beside!)];
+      const [contended] = await runOffers(client(connections), onceASecond);
+      const [before, after] = [rateOf(alone!), rateOf(contended!)];
       kept.get(connections)!.push(after / before);
-      print(`client, ${connections} connections: ${before.toFixed(0)}/s alone, ${after.toFixed(0)}/s beside`);
+      print(`client, ${connections} connections: ${before.toFixed(0)}/s alone, ${after.toFixed(0)}/s under contention`);
     }
     const [quiet] = await runOffers(calm);
     const [disturbed, backfill] = await runOffers(calm, client(16));
     backfills.push(quantile(disturbed!.times, 0.99) / quantile(quiet!.times, 0.99));
     print(`calm alone: ${describe(quiet!)}`);
-    print(`beside a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!)}`);
-    const [beside, served] = await runOffers(calm, burst);
+    print(`during a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!)}`);
+    const [contended, served] = await runOffers(calm, burst);
     bursts.push(served!.seconds);
-    print(`beside a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(beside!)}`);
+    print(`during a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(contended!)}`);
   }
   for (const [connections, ratios] of kept)
     printFigure(`${name}, rate that a client with ${connections} connections keeps`, ratios, { atLeast: 0.9 });
-  printFigure(`${name}, p99 beside a backfill to alone`, backfills, { atMost: 2.5 });
+  printFigure(`${name}, p99 during a backfill to alone`, backfills, { atMost: 2.5 });
   printFigure(`${name}, seconds of a burst`, bursts, { atMost: 1 });
 }
 

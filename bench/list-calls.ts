@@ -1,9 +1,9 @@
-// Measures a page of the list of calls against a floor: a plain Express + pg process with a page query and count(*).
+// Compares a page of the list of calls with a baseline server: a plain Express + pg process with a page query and count(*).
 //
-//   node bench/list-calls.ts --floor FLOOR.mjs [--rows 1000000] [--requests 5000] [--rounds 5]
+//   node bench/list-calls.ts --floor BASELINE.mjs [--rows 1000000] [--requests 5000] [--rounds 5]
 //
-// It starts the system itself. FLOOR.mjs is a program with the commands `seed` and `serve`, which answers GET /calls?organization=... from a table of its own
-// in the same database. Prints the CPU milliseconds of each process for a request, and the promised ratios.
+// Starts the system itself. BASELINE.mjs is a program with the commands `seed` and `serve`. It serves GET /calls?organization=... from its own table in the
+// same database. Prints the CPU milliseconds of each process for a request, and the ratios with their goals.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePorts } from '@crs/testing/ports';
@@ -16,7 +16,7 @@ import { bearer, createOrganization, startSystem, type System } from './system.t
 const defaults = { floor: '', rows: 1_000_000, requests: 5_000, rounds: 5 };
 const { floor: program, rows, requests, rounds } = readOptions(defaults);
 if (program === '') {
-  console.error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--rounds N]');
+  console.error('usage: node bench/list-calls.ts --floor BASELINE.mjs [--rows N] [--requests N] [--rounds N]');
   process.exit(2);
 }
 /** Organizations and their numbers of calls. */
@@ -29,7 +29,7 @@ const DAYS = 1_000;
 const NOW = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 1);
 const FROM = new Date(NOW.getTime() - DAYS * 86_400_000);
 
-async function startFloor(system: System) {
+async function startBaseline(system: System) {
   const shared = ['--modules', import.meta.dirname, '--database', system.databaseUrl];
   for (const [organization, calls] of SIZES) {
     const sizes = ['--organization', organization, '--rows', String(calls), '--days', String(DAYS), '--from', NOW.toISOString()];
@@ -38,7 +38,7 @@ async function startFloor(system: System) {
   const [port] = await freePorts(1);
   const [child, line] = await startPrinting([program, 'serve', ...shared, '--port', String(port)]);
   const { url, pid } = JSON.parse(line) as { url: string; pid: number };
-  return { url, pids: pidsWith(system, 'floor', pid), stop: () => child.kill() };
+  return { url, pids: pidsWith(system, 'baseline', pid), stop: () => child.kill() };
 }
 
 const system = await startSystem();
@@ -48,17 +48,17 @@ try {
     keys.set(organization, (await createOrganization(system, organization)).key);
     await seedCalls(system, { organizations: [organization], rows: calls, before: NOW, days: DAYS });
   }
-  const floor = await startFloor(system);
+  const baseline = await startBaseline(system);
   const range = `start_date=${FROM.toISOString()}&end_date=${new Date(NOW.getTime() + 1).toISOString()}`;
   const sent = { requests, concurrency: CONCURRENCY };
   const ours = (organization: string, page: number) =>
     measure(`${system.api}/v1/calls?${range}&page=${page}`, bearer(keys.get(organization)!), sent, system.pids);
   const theirs = (organization: string, page: number, load = sent) =>
-    measure(`${floor.url}/calls?organization=${organization}&${range}&page=${page}`, {}, load, floor.pids);
+    measure(`${baseline.url}/calls?organization=${organization}&${range}&page=${page}`, {}, load, baseline.pids);
 
   const small = await repeat(rounds, async () => ({ theirs: await theirs('small', 1), ours: await ours('small', 1) }));
   for (const each of small) {
-    printResult('floor, 1,000 in range', each.theirs);
+    printResult('baseline, 1,000 in range', each.theirs);
     printResult('ours, 1,000 in range', each.ours);
   }
   const last = Math.ceil(rows / 50);
@@ -67,18 +67,18 @@ try {
     printResult(`ours, page 1 of ${last}`, each.first);
     printResult(`ours, page ${last} of ${last}`, each.last);
   }
-  const floorDeep = await theirs('big', last, { requests: 40, concurrency: 2 });
-  printResult(`floor, page ${last} of ${last}`, floorDeep);
-  floor.stop();
+  const baselineDeep = await theirs('big', last, { requests: 40, concurrency: 2 });
+  printResult(`baseline, page ${last} of ${last}`, baselineDeep);
+  baseline.stop();
 
   const ratios = small.map((each) => each.ours.total / each.theirs.total);
-  printFigure('\nCPU of a page of 1,000 calls, whole system to floor', ratios, { atMost: 1.5 });
+  printFigure('\nCPU of a page of 1,000 calls, whole system to baseline server', ratios, { atMost: 1.5 });
   const cpu = deep.map((each) => each.last.total / each.first.total);
   printFigure(`CPU of the last page to page 1, of ${rows} calls`, cpu, { atMost: 2 });
   const p50 = deep.map((each) => each.last.p50 / each.first.p50);
   printFigure(`p50 of the last page to page 1, of ${rows} calls`, p50, { atMost: 2 });
-  const toFloor = deep.map((each) => each.last.total / floorDeep.total);
-  printFigure('CPU of the last page, whole system to floor', toFloor, { atMost: 0.05 });
+  const toBaseline = deep.map((each) => each.last.total / baselineDeep.total);
+  printFigure('CPU of the last page, whole system to baseline server', toBaseline, { atMost: 0.05 });
 } finally {
   await system.stop();
 }

@@ -7,7 +7,7 @@ export interface Result {
   /** Milliseconds. */
   p50: number;
   p99: number;
-  /** CPU milliseconds for a request, by process. */
+  /** CPU milliseconds per request, by process. */
   cpu: Map<string, number>;
   /** The sum of `cpu`. */
   total: number;
@@ -20,13 +20,12 @@ interface Sent {
   body?: string;
   /** The status of each response; 200 by default. */
   status?: number;
-  /** Keys or tokens that requests take in turns. */
+  /** Keys or tokens, used in turn. */
   credentials?: string[];
 }
 
 /**
- * Sends requests over kept connections, `concurrency` at a time, and measures the CPU time of these processes meanwhile. Requests take several URLs
- * in turns.
+ * Sends requests over persistent connections, `concurrency` at a time, and measures the CPU time of the processes meanwhile. Several URLs are used in turn.
  * @throws Error if a response has another status
  */
 export async function measure(

@@ -1,4 +1,4 @@
-/** A load generator in a process of its own. It reads an `Offer` as JSON from its standard input, and prints an `Offered` as JSON. */
+/** A load generator in its own process. Reads an `Offer` as JSON from standard input, and prints an `Offered` as JSON. */
 import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
@@ -8,23 +8,23 @@ import { fileURLToPath } from 'node:url';
 import { quantile } from './report.ts';
 
 export interface Offer {
-  /** Each request takes the next credential; after a round of all credentials comes the next target. */
+  /** Each request uses the next credential. Once all credentials were used, the next target follows. */
   targets: Target[];
-  /** Keys or tokens; absent: the targets' own headers say who asks. */
+  /** Keys or tokens. Absent: the targets' own headers contain the credential. */
   credentials?: string[];
   headers?: Record<string, string>;
-  /** Epoch milliseconds. Programs that begin together have started before, so that no start is measured. */
+  /** Start of the load, in epoch milliseconds. Later than the start of all programs, which isn't measured. */
   beginsAt: number;
   seconds: number;
-  /** Requests a second, sent when they are due even if earlier ones have no answer. Absent means one after the other on each connection. */
+  /** Requests per second, sent when due even if earlier ones have no response yet. Absent: each connection sends one request after another. */
   perSecond?: number;
-  /** How many requests are sent each time that one is due; by default one. */
+  /** How many requests are sent at once when one is due. Default: one. */
   together?: number;
-  /** Ends after so many requests, if not earlier. */
+  /** Maximum number of requests. */
   requests?: number;
   /** Number of connections. */
   concurrency: number;
-  /** Priority of the process: the measured load gets more than the disturbing one. */
+  /** Nice value of the process: the measured load has a higher priority than the contending one. */
   nice: number;
 }
 
@@ -37,18 +37,18 @@ export interface Target {
 }
 
 export interface Offered {
-  /** Number of answers by status; 0 counts requests without an answer. */
+  /** Number of responses by status; 0 counts requests without a response. */
   statuses: Record<string, number>;
-  /** For each request that succeeded, the milliseconds from its due time to the end of its answer. */
+  /** For each successful request, the milliseconds from its due time to the end of its response. */
   times: number[];
-  /** From the first request to the last answer. */
+  /** From the first request to the last response. */
   seconds: number;
 }
 
-/** More than a load generator takes to start. */
+/** Longer than a load generator takes to start. */
 const START_MS = 2_000;
 
-/** Runs a load generator for each offer, all at once. @throws SyntaxError if one fails; it says why on standard error */
+/** Runs a load generator for each offer, all concurrently. @throws SyntaxError if one fails; its standard error has the reason */
 export function runOffers(...offers: Omit<Offer, 'beginsAt'>[]): Promise<Offered[]> {
   const beginsAt = Date.now() + START_MS;
   return Promise.all(
@@ -72,7 +72,7 @@ export function describe({ times }: Offered): string {
   return `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
 }
 
-/** Sends the requests of an offer, at once and in this process. */
+/** Sends the requests of an offer, immediately and in this process. */
 export async function generateLoad(offer: Omit<Offer, 'beginsAt' | 'nice'>): Promise<Offered> {
   const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
   const times: number[] = [];
@@ -113,7 +113,7 @@ export async function generateLoad(offer: Omit<Offer, 'beginsAt' | 'nice'>): Pro
     };
     underWay.push(...Array.from({ length: offer.concurrency }, lane));
   } else {
-    // The intervals vary, so that requests don't fall into step with timers of the system.
+    // Random intervals, so that requests don't synchronize with timers of the system.
     for (let due = started; due < end && sent < most; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
       if (due > performance.now()) await sleep(due - performance.now());
       for (let n = 0; n < (offer.together ?? 1); n++) underWay.push(send(Math.max(due, performance.now() - 2)));

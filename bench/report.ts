@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Result } from './load.ts';
 
-/** Reads the options of the command line by the names and types of their defaults. @throws TypeError for an unknown option */
+/** Parses the command line's options, whose names and types are those of the defaults. @throws TypeError for an unknown option */
 export function readOptions<T extends Record<string, string | number>>(defaults: T): T {
   const types = Object.keys(defaults).map((name) => [name, { type: 'string' as const }]);
   const { values } = parseArgs({ options: Object.fromEntries(types) });
@@ -9,7 +9,7 @@ export function readOptions<T extends Record<string, string | number>>(defaults:
   return { ...defaults, ...Object.fromEntries(given) };
 }
 
-/** The value below which this part (0 to 1) of the values lies; NaN if there are no values. */
+/** Returns the quantile of the values for a share from 0 to 1. NaN if `values` is empty. */
 export function quantile(values: number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? NaN;
 }
@@ -18,7 +18,7 @@ export const median = (values: number[]) => quantile(values, 0.5);
 
 export const worst = (values: number[]) => Math.max(...values);
 
-/** Measures so many rounds after one that isn't counted, in which processes compile their code and fill caches. */
+/** Measures this many rounds, after a warm-up round in which processes compile their code and fill caches. */
 export async function repeat<T>(rounds: number, measureRound: () => Promise<T>): Promise<T[]> {
   await measureRound();
   const results: T[] = [];
@@ -33,7 +33,7 @@ export function printResult(name: string, { perSecond, p50, p99, cpu, total }: R
   );
 }
 
-/** Prints the median, the worst and all values of a figure. */
+/** Prints the median, the worst value and all values of a figure, with its goal. */
 export function printFigure(name: string, values: number[], goal: { atMost: number } | { atLeast: number }): void {
   const [bad, wanted] =
     'atMost' in goal ? [worst(values), `at most ${goal.atMost}`] : [Math.min(...values), `at least ${goal.atLeast}`];

@@ -4,11 +4,11 @@ import { EMAIL, type System } from './system.ts';
 
 interface Seed {
   organizations: string[];
-  /** Calls of each organization, spread evenly over the days before `before`. */
+  /** Number of calls of each organization, spread evenly over the days before `before`. */
   rows: number;
   before: Date;
   days: number;
-  /** Turns of each call's transcript. */
+  /** Number of segments of each call's transcript. */
   turns?: number;
   /** Whether the calls get positions in the feed of changes. */
   feed?: boolean;
@@ -17,10 +17,10 @@ interface Seed {
 const TEMPLATE = 'template';
 const TEMPLATE_TIME = '2000-01-01T00:00:00.000Z';
 
-/** The id of a seeded call: they are numbered from 1. */
+/** Returns the id of a seeded call. They are numbered from 1. */
 export const seededId = (n: number) => `call_${String(n).padStart(12, '0')}`;
 
-/** Imports one call and copies its row by SQL, because the import has a benchmark of its own. */
+/** Imports one call and duplicates its row by SQL, because the import itself is measured by `bench/import.ts`. */
 export async function seedCalls(system: System, { organizations, rows, before, days, turns = 1, feed }: Seed): Promise<void> {
   const [first] = organizations;
   await load(system.operator, [template(first!, turns)]);

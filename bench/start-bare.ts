@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { System } from './system.ts';
 
-/** Starts a minimal server that does the same work: a program of this folder that prints its port. */
+/** Starts a baseline server: a program of this folder that prints its port. */
 export async function startBare(program: string, ...args: string[]) {
   const [child, port] = await startPrinting([fileURLToPath(new URL(program, import.meta.url)), ...args]);
   return {
@@ -14,14 +14,14 @@ export async function startBare(program: string, ...args: string[]) {
   };
 }
 
-/** Starts a program of Node.js. @returns it, and the first line that it prints */
+/** Starts a Node.js program. @returns the process, and the first line that it prints */
 export async function startPrinting(args: string[]) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
   return [child, line] as const;
 }
 
-/** The ids of a server's process and of PostgreSQL, by name. */
+/** Returns the ids of a server's process and of PostgreSQL, by name. */
 export function pidsWith({ pids }: System, name: string, pid: number): Map<string, number> {
   return new Map([
     [name, pid],
@@ -29,7 +29,7 @@ export function pidsWith({ pids }: System, name: string, pid: number): Map<strin
   ]);
 }
 
-/** Stores texts as `bare-details.ts` reads them, from place 1 on. */
+/** Stores texts for `bare-details.ts`, at positions from 1 on. */
 export async function storeBare({ databaseUrl }: System, texts: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -9,16 +9,16 @@ import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 export const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
-/** The user of each organization that {@link createOrganization} makes. */
+/** The user of each organization that {@link createOrganization} creates. */
 export const EMAIL = 'ann@bench.example';
 
 export type System = Awaited<ReturnType<typeof startSystem>>;
 
-/** Starts the system as it runs in production: PostgreSQL, Redis, and for each service one process or as many as `replicas` says. */
+/** Starts the system as in production: PostgreSQL, Redis, and one process of each service, or as many as in `replicas`. */
 export async function startSystem(environment: Record<string, string> = {}, replicas?: ProcessesConfig['replicas']) {
   const postgres = await startTestPostgres('C');
   const redis = await startRedis();
-  if (!redis) process.stderr.write('There is no redis-server on the PATH: rate-limit keeps the counters in its memory.\n');
+  if (!redis) process.stderr.write('redis-server is not on the PATH: rate-limit keeps the counters in memory.\n');
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
   const processes = await startProcesses({
     databaseUrl: postgres.url,
@@ -53,7 +53,7 @@ function execArgv(service: string): string[] {
   return process.env['BENCH_PROFILE'] === service ? ['--cpu-prof', `--cpu-prof-name=${service}.cpuprofile`] : [];
 }
 
-/** Creates an organization with wide limits, a user and these records. @returns a key, and a token of the user */
+/** Creates an organization with high limits, a user and these records. @returns a key, and a token of the user */
 export async function createOrganization(
   { operator }: System,
   id: string,
@@ -70,7 +70,7 @@ export async function createOrganization(
 
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** CPU seconds of each process so far, including its children, such as PostgreSQL's backends. Works on Linux only. */
+/** Returns the CPU seconds of each process so far, including its children, such as PostgreSQL's backends. Linux only. */
 export function cpuSeconds(pids: Map<string, number>): Map<string, number> {
   const used = ([name, pid]: [string, number]) => {
     const all = [pid, ...childrenOf(pid)].map((each) => statOf(each)?.cpuSeconds ?? 0);

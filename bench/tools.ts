@@ -1,8 +1,8 @@
-// Measures the throughput of `tools/call` against a bare server of the same SDK that returns the same bytes from memory.
+// Compares the throughput of `tools/call` with a baseline server of the same SDK that returns the same constant bytes.
 //
 //   node bench/tools.ts [--requests 3000] [--rounds 3]
 //
-// It starts the system itself. Prints both throughputs in each round, and the promised ratio.
+// Starts the system itself. Prints both throughputs in each round, and their ratio with its goal.
 import { MCP_HEADERS, postMcp, toolCall } from '@crs/testing/mcp';
 import { measure } from './load.ts';
 import { printFigure, printResult, readOptions, repeat } from './report.ts';
@@ -47,7 +47,7 @@ try {
       printResult(`${name}, ours`, each.ours);
     }
     const ratios = results.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond);
-    printFigure(`${name}: throughput to the bare server's`, ratios, { atLeast: 0.5 });
+    printFigure(`${name}: throughput to the baseline server's`, ratios, { atLeast: 0.5 });
   }
 } finally {
   await system.stop();

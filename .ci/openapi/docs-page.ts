@@ -1,6 +1,6 @@
 /**
- * The docs page in a real browser, light and dark, on a desk and on a phone: nothing is asked of any other origin, nothing breaks the
- * page's own policy, and a request can be tried with a key, which isn't kept.
+ * Checks the docs page in a real browser, in light and dark mode, on a desktop and on a phone: it sends no request to another origin, doesn't violate its
+ * content security policy, and can send a request with a key, which it doesn't store.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -67,10 +67,10 @@ async function tryRequest(page: Page, colorScheme: string): Promise<void> {
   await page.waitForTimeout(1_000);
   await picture(page, `docs-try-it-${colorScheme}`);
   const kept = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
-  assert(!kept.includes(key!), 'the key is kept in the browser');
+  assert(!kept.includes(key!), 'the browser stores the key');
 }
 
-/** In a fresh profile: the page must not lean on anything left there. */
+/** Runs in a fresh profile, so that nothing stored earlier affects the page. */
 async function withPage(options: object, use: (page: Page) => Promise<void>): Promise<void> {
   const profile = await mkdtemp(join(tmpdir(), 'crs-docs-'));
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {

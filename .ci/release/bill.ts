@@ -1,5 +1,5 @@
-// Compares an image's bill of materials with the packages that the image holds. Exit code 1 if they differ.
-//   node bill.ts BILL PACKAGES VERSION        PACKAGES is the folder .pnpm of the image
+// Compares an image's bill of materials (SBOM) with the packages in the image. Exit code 1 if they differ.
+//   node bill.ts BILL PACKAGES VERSION        PACKAGES is the image's directory .pnpm
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,7 +16,7 @@ const faults: string[] = [];
 const { component } = bill.metadata;
 if (bill.bomFormat !== 'CycloneDX') faults.push('It is no CycloneDX.');
 if (`${component.name} ${component.version}` !== `call-research ${version}`)
-  faults.push(`It is of ${component.name} ${component.version}.`);
+  faults.push(`It describes ${component.name} ${component.version}.`);
 
 const manifests = globSync(['*/node_modules/*/package.json', '*/node_modules/@*/*/package.json'], { cwd: packages });
 const installed = new Set(

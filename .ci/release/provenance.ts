@@ -1,4 +1,4 @@
-// Prints the SLSA provenance of a release (the predicate of https://slsa.dev/provenance/v1): what it was built from, by whom, when.
+// Prints the SLSA provenance of a release (the predicate of https://slsa.dev/provenance/v1): its sources, builder and time.
 //   node provenance.ts VERSION BASES...        each line of a file BASES is `IMAGE:TAG sha256:DIGEST`
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Checks that what is published can't be changed by a dependency: a job with rights installs and builds nothing, and what is installed has hashes.
+// Checks that no dependency can change what is published: jobs with permissions install and build nothing, and everything installed has a hash.
 // Prints each fault; exit code 1 if there is one. Needs the main install's Node.js.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -17,13 +17,13 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .split('\n');
 const faults: string[] = [];
 
-/** All that a job with rights may do. These scripts run programs that `equip` collected, and what a runner has. */
+/** The only scripts that a job with permissions may run. They use the programs of `equip` and those of the runner. */
 const ACTIONS = /^actions\/(?:checkout|download-artifact)@[0-9a-f]{40}$/;
 const SCRIPTS = ['receive', 'login', 'publish', 'verify', 'draft'].map((name) => `.ci/release/${name}`);
 const INSTALLS =
   /\b(?:npx|corepack|pip|pipx|pnpm|yarn|helm|make|apt-get|curl|wget)\b|\bnpm (?:ci|i|install|exec|run)\b|\bgo (?:build|get|install|run)\b|\buv (?:pip|run|sync|tool)\b|\buvx\b|\bdocker build\b|\.ci\/tools\/|release\/(?:programs|image|pack|equip)\b|\.ts\b/;
 
-/** Whether a job may write anything, or act as the workflow towards others. Without permissions, GitHub's default applies, which may write. */
+/** Whether a job has a write permission, or can get an identity token. Without `permissions`, GitHub's default applies, which may include writing. */
 const mayWrite = (permissions: Permissions | undefined) =>
   permissions === undefined ||
   (typeof permissions === 'string' ? permissions !== 'read-all' : Object.values(permissions).includes('write'));
@@ -32,18 +32,20 @@ for (const path of tracked.filter((each) => /^\.github\/workflows\/.*\.ya?ml$/.t
   const workflow = parse(read(path)) as Workflow;
   for (const [name, job] of Object.entries(workflow.jobs)) {
     if (!mayWrite(job.permissions ?? workflow.permissions)) continue;
-    if (!job.steps) faults.push(`${path}: the job ${name} has rights and no steps of its own`);
+    if (!job.steps) faults.push(`${path}: the job ${name} has permissions but no steps of its own`);
     for (const { uses, run } of job.steps ?? []) {
       if (uses !== undefined && ACTIONS.test(uses)) continue;
       if (run !== undefined && SCRIPTS.includes(run.trim())) continue;
-      faults.push(`${path}: the job ${name} has rights, so it may only run ${SCRIPTS.join(', ')}, not: ${uses ?? run?.trim()}`);
+      faults.push(
+        `${path}: the job ${name} has permissions, so it may only run ${SCRIPTS.join(', ')}, not: ${uses ?? run?.trim()}`,
+      );
     }
   }
 }
 for (const path of [...SCRIPTS, '.ci/release/settings']) {
   for (const line of read(path).split('\n')) {
     if (!line.startsWith('#') && INSTALLS.test(line))
-      faults.push(`${path}: runs in a job with rights, so it may not: ${line.trim()}`);
+      faults.push(`${path}: runs in a job with permissions, so it must not: ${line.trim()}`);
   }
 }
 
@@ -64,5 +66,5 @@ for (const path of tracked.filter((each) => /^(?:\.ci|\.github|deploy)\//.test(e
 }
 
 for (const fault of faults) process.stdout.write(`${fault}\n`);
-process.stdout.write(`Jobs with rights install nothing, and what is installed has hashes: ${faults.length} faults.\n`);
+process.stdout.write(`Jobs with permissions install nothing, and everything installed has a hash: ${faults.length} faults.\n`);
 process.exitCode = faults.length > 0 ? 1 : 0;

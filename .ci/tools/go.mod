@@ -1,4 +1,4 @@
-// The tools of the chart's checks, each pinned with all that it is built from. One module, so that they share what they compile.
+// The tools of the chart's checks, pinned with all their dependencies. One module, so that they share compiled packages.
 module crs.local/chart-tools
 
 go 1.26.0

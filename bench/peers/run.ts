@@ -2,9 +2,9 @@
 //
 //   node bench/peers/run.ts [--rows 100000] [--requests 2000] [--rounds 5]
 //
-// It installs PostGraphile into this folder, by npm, starts both systems itself and runs on Linux. PostGraphile asks as a superuser, so without tenants; it has neither keys nor
-// limits nor telemetry. A tool answers for a project; it sends each page twice, as text and as data. Prints the CPU milliseconds of each round, and the ratio of the medians.
-// pREST and PostgREST are no packages of npm, so they aren't compared.
+// Installs PostGraphile into this folder with npm, and starts both systems itself. Linux only. PostGraphile connects as a superuser, so without row-level
+// security, and has neither keys nor limits nor telemetry. The calls of a project are read by a tool, which sends each page twice, as text and as data. Prints
+// the CPU milliseconds of each round, and the ratio of the medians. pREST and PostgREST aren't compared, because npm doesn't have them.
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -7,27 +7,27 @@ export interface Certificate {
   cert: string;
 }
 
-/** A certificate authority. */
+/** A certificate authority (CA). */
 export interface Authority {
   cert: string;
-  /** A certificate for these names, DNS or IPv4, for servers and clients. */
+  /** Issues a certificate for servers and clients with these names, DNS or IPv4. */
   issue(...names: string[]): Certificate;
-  /** A certificate for a common name that is no DNS name, and for these DNS names. */
+  /** Issues a certificate with these DNS names and a common name that is not a DNS name. */
   issueTo(commonName: string, ...names: string[]): Certificate;
 }
 
-/** A self-signed certificate for these names, valid from 2020 to 2049. It is made by hand, because Node.js can only read certificates. */
+/** Creates a self-signed certificate for these names, valid from 2020 to 2049. Encodes it itself, because Node.js can only read certificates. */
 export function selfSigned(...names: string[]): Certificate {
   const { publicKey, privateKey } = newKey();
-  // OpenSSL finds a trusted certificate by its subject, and takes one of two that have the same.
+  // A unique subject: OpenSSL finds a trusted certificate by it, and confuses two with the same subject.
   const subject = `${names[0]!} ${randomBytes(4).toString('hex')}`;
   return pair(privateKey, certificate({ subject, issuer: subject, publicKey, signer: privateKey, names }));
 }
 
 /**
- * An authority with a self-signed certificate. Two authorities of the same name differ by their keys.
+ * Creates a CA with a self-signed certificate. Two CAs of the same name differ by their keys.
  * @param validForDays how long the issued certificates are valid; until 2049 by default
- * @param ownDays the same of its own certificate
+ * @param ownDays how long the CA's own certificate is valid; until 2049 by default
  */
 export function createAuthority(name: string, validForDays?: number, ownDays?: number): Authority {
   const own = newKey();
@@ -53,7 +53,7 @@ interface Content {
   issuer: string;
   publicKey: KeyObject;
   signer: KeyObject;
-  /** DNS names or IPv4 addresses; absent for an authority. */
+  /** DNS names or IPv4 addresses. Absent for a CA. */
   names?: string[];
   validForDays?: number | undefined;
 }
@@ -99,7 +99,7 @@ function oid(hex: string): Buffer {
   return der(0x06, Buffer.from(hex, 'hex'));
 }
 
-/** A value of DER: tag, length, content. */
+/** Encodes a DER value: tag, length, content. */
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
@@ -110,7 +110,7 @@ function sequence(...parts: Buffer[]): Buffer {
   return der(0x30, Buffer.concat(parts));
 }
 
-/** The end of the validity, in the form of UTCTime. */
+/** Formats the end of the validity as UTCTime. */
 function end(days: number | undefined): string {
   if (days === undefined) return '491231235959Z';
   return new Date(Date.now() + days * 86_400_000).toISOString().replace(/^20|[-:T]|\.\d+/g, '');

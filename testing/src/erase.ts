@@ -8,8 +8,8 @@ export const ERASURE_STEPS = ['begin', 'entities', 'calls', 'projects', 'finish'
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
 /**
- * Deletes an organization, a project or a user from all services, as `crs` does. `before` is called before each step; an error of it interrupts
- * the deletion. @returns false where the target doesn't exist
+ * Deletes an organization, a project or a user from all services, as `crs` does. Calls `before` before each step; if it throws, the deletion is
+ * interrupted. @returns false if the target doesn't exist
  */
 export function erase(
   connection: Connection,

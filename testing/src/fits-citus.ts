@@ -1,6 +1,6 @@
 import type { SentStatement } from './intercept-statements.ts';
 
-/** Statements on tenant tables that Citus refuses, as far as their text shows it. */
+/** Patterns of statements on tenant tables that Citus refuses. */
 const REFUSED: [pattern: RegExp, reason: string][] = [
   [
     /^\s*insert\b[^]*\bselect\b(?![^]*\bon conflict\b)/i,
@@ -29,11 +29,11 @@ const REFUSED: [pattern: RegExp, reason: string][] = [
     'an organization that is set by `set_config`, which Citus does not pass on to its nodes',
   ],
 ];
-/** They stay on the coordinator, where PostgreSQL alone runs their statements. */
+/** Local tables of the coordinator, whose statements plain PostgreSQL runs. */
 const ABOVE_TENANTS =
   /\bauth\.(key_directory|domain_directory|caller_keys|token_keys|retired_keys|operators|clients|oidc_payloads|throttles)\b/;
 
-/** @throws Error where Citus would refuse a statement that a service sends */
+/** @throws Error if Citus would refuse the statement */
 export function fitsCitus(statement: SentStatement): SentStatement {
   const { text } = statement;
   if (ABOVE_TENANTS.test(text)) return statement;

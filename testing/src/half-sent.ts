@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than the 5 s after which a connection with an incomplete request ends, and far less than Node's own limits. */
+/** Longer than the 5 s after which a connection with an incomplete request is closed, and far shorter than Node's own timeouts. */
 const MOST_MS = 10_000;
 
-/** A request whose body stops in the middle. `head` has no empty line at its end. */
+/** Returns a request with an incomplete body. @param head without the empty line at its end */
 export const HALF_SENT = {
   withLength: (head: string) => `${head}\r\nContent-Length: 100\r\n\r\n{"half":`,
   chunked: (head: string) => `${head}\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"half":\r\n`,
@@ -13,7 +13,7 @@ export const HALF_SENT = {
 
 /**
  * Sends bytes to `host:port`, and keeps its own side of the connection open.
- * @returns the statuses of the answers, and whether the server ended the connection in time
+ * @returns the statuses of the responses, and whether the server closed the connection in time
  */
 export async function sendAndStall(address: string, bytes: string): Promise<{ statuses: number[]; isEnded: boolean }> {
   const [host = '', port = ''] = address.split(':');

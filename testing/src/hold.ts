@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from './sql.ts';
 
-/** Where work is held: in a statement on a table, or in the commit after it wrote there. */
+/** Where work is blocked: in a statement on a table, or in the commit after it wrote to the table. */
 export interface Hold {
   table: string;
   at: 'statement' | 'commit';
-  /** The application name of the connection that waits. */
+  /** Application name of the blocked connection. */
   by: string;
 }
 
-/** Lets tests hold the commit of each transaction that wrote to one of the tables. */
+/** Creates triggers by which tests can block the commit of each transaction that wrote to one of the tables. */
 export async function letCommitsBeHeld(database: Session, tables: string[]): Promise<void> {
   await database.query(`create function public.hold() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
@@ -20,8 +20,9 @@ export async function letCommitsBeHeld(database: Session, tables: string[]): Pro
 }
 
 /**
- * Starts something by `begin` and runs `work` while that is held. `begin` returns its promise inside an object, because a bare promise would be
- * awaited here. @param reads whether statements that only read are held, too
+ * Calls `begin`, waits until what it started is blocked, and then runs `work`.
+ * @param begin returns its pending promise inside an object, because returning the promise itself would await it here
+ * @param reads whether to block statements that only read, too
  */
 export async function whileHeld<T extends object>(
   databaseUrl: string,

@@ -11,7 +11,7 @@ type Json = z.core.JSONSchema.BaseSchema;
 
 const TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'];
 
-/** Draft 2020-12. Each type of record, and the deletion of each, is a definition; a line is one of them. */
+/** In draft 2020-12. Each type of record and its deletion are definitions; a line is one of them. */
 export function importSchema(): Json {
   const lines = [authLine, projectsLine, callLine, entityLine, deletionLine]
     .flatMap(({ options }): readonly z.ZodType[] => options)
@@ -41,7 +41,7 @@ function jsonSchema(schema: z.core.$ZodType): Json {
       const { item, ...form } = jsonFormOf(zodSchema);
       Object.assign(target, form);
       if (item) target.items = jsonSchema(item);
-      // An absent field of an optional schema keeps what is stored; the fields of an absent object have defaults of their own.
+      // Optional fields have no default: if absent, they keep the stored value. Neither has an absent object, whose fields have their own defaults.
       if (zodSchema instanceof z.ZodOptional || isObject(target.default)) delete target.default;
     },
   });
@@ -60,7 +60,7 @@ function orNull(json: Json): Json {
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The schema as text, one property a line. */
+/** Formats the schema with one property per line. */
 export function schemaText(): string {
   return `${print(importSchema(), 4)}\n`;
 }

@@ -1,2 +1,2 @@
-/** The variables that a program started by a test takes from this process. Node starts much faster with code that it compiled before. */
+/** Environment variables that programs started by tests inherit. With its compile cache, Node starts much faster. */
 export const INHERITED = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };

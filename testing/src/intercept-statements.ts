@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** A statement as the driver gets it. */
+/** A statement as passed to the driver. */
 export interface SentStatement {
   name?: string;
   text: string;
@@ -8,7 +8,7 @@ export interface SentStatement {
 }
 
 /**
- * Passes every statement of this process to `intercept` and sends the returned statement instead. COPY and plain commands go past it.
+ * Passes every statement of this process to `intercept` and sends the returned statement instead. COPY and plain commands aren't intercepted.
  * @returns a function that ends the interception
  */
 export function interceptStatements(intercept: (statement: SentStatement) => SentStatement): () => void {

@@ -2,7 +2,7 @@ import type { Connection } from '@crs/crs/connection';
 import { run } from '@crs/crs/import';
 import { sender } from '@crs/crs/send';
 
-/** Imports records as `crs import` does; a string or a buffer is a line as it is. Refused lines are returned as `line: field: reason`. */
+/** Imports records as `crs import` does. A string or a buffer is sent as it is. @returns the refused lines, as `line: field: reason` */
 export type TryLoad = (
   lines: (object | string | Buffer)[],
 ) => Promise<{ accepted: number; unchanged: number; refused: string[] }>;
@@ -18,7 +18,7 @@ export function loader(operator: Connection): TryLoad {
   };
 }
 
-/** Imports records. @throws Error where a line is refused */
+/** Imports records. @throws Error if a line is refused */
 export async function load(operator: Connection, records: object[]): Promise<void> {
   const { refused } = await loader(operator)(records);
   if (refused.length > 0) throw new Error(`refused: ${refused.slice(0, 5).join('; ')}`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** The schema of log lines that operators read. */
+/** The published schema of log lines. */
 export const LOG_SCHEMA = JSON.parse(readFileSync(new URL('../../docs/log.schema.json', import.meta.url), 'utf8')) as {
   $defs: Record<string, { properties: Record<string, { const?: string }> }>;
 };
@@ -15,7 +15,7 @@ const checks = Object.entries(LOG_SCHEMA.$defs)
   .filter(([, { properties }]) => properties?.['msg'] !== undefined)
   .map(([name, { properties }]) => ({ msg: properties['msg']!.const, check: ajv.getSchema(`log#/$defs/${name}`)! }));
 
-/** The problems of log lines by the schema: each line is checked as the kind of line that its message says. */
+/** Validates log lines against the schema, each as the kind of line that its message identifies. @returns the problems */
 export function logProblems(lines: string[]): string[] {
   return lines.flatMap((line) => {
     const entry = JSON.parse(line) as { msg?: string };

@@ -1,18 +1,18 @@
-/** The answer to a tool call, taken apart. */
-export interface ToolAnswer {
+/** The parsed response to a tool call. */
+export interface ToolResponse {
   status: number;
   headers: Headers;
-  /** The structured content; undefined where the tool refused. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  /** The structured content. Undefined if the tool refused. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   value: any;
-  /** `{code, message, request_id}` where the tool refused; else undefined. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  /** `{code, message, request_id}` if the tool refused. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   error: any;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   json: any;
 }
 
-export type Tools = (name: string, args?: object) => Promise<ToolAnswer>;
+export type Tools = (name: string, args?: object) => Promise<ToolResponse>;
 
 /** Calls tools at `address` (`host:port`) with an access token. */
 export function toolClient(address: string, token: string): Tools {
@@ -30,7 +30,7 @@ export function toolClient(address: string, token: string): Tools {
   };
 }
 
-/** The message that calls a tool. */
+/** Returns the message that calls a tool. */
 export const toolCall = (name: string, args: object) => ({
   jsonrpc: '2.0',
   id: 1,
@@ -45,7 +45,7 @@ export const MCP_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 };
 
-/** A POST to `/mcp` as a client of protocol version 2025-11-25 sends it. */
+/** Sends a POST to `/mcp` like a client of protocol version 2025-11-25. */
 export function postMcp(address: string, message: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`http://${address}/mcp`, {
     method: 'POST',

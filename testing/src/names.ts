@@ -1,5 +1,5 @@
-// Preloaded into the processes of a system with replicas. Names under `crs.test` resolve to the addresses of all ready replicas, as the name of a
-// headless Service does in Kubernetes. The file of CRS_TEST_NAMES holds {"name": ["address"]} and is read at each look-up.
+// Preloaded into the processes of a system with replicas. Resolves names under `crs.test` to the addresses of all ready replicas, like the name of a
+// headless Service in Kubernetes. Reads the file CRS_TEST_NAMES, which contains {"name": ["address"]}, at each look-up.
 import dns from 'node:dns';
 import { readFile } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-/** Checks answers and examples against an OpenAPI document. */
+/** Checks responses and examples against an OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -47,27 +47,27 @@ export interface Document {
   };
 }
 
-/** How a value breaks a document or a schema, in words; empty where it doesn't. */
+/** Descriptions of how a value violates a document or a schema. Empty if it doesn't. */
 export type Problems = string[];
 
-/** Checks of one document. */
-export interface Judge {
+/** Checks against one document. */
+export interface Checker {
   deref(response: ResponseObject): ResponseObject;
-  /** Checks a value against a schema, whose references point into the document. */
+  /** Checks a value against a schema, whose references are resolved in the document. */
   problemsOf(schema: Schema, value: unknown): Problems;
-  /** Checks an answer's status, headers and body against the operation of the document. */
-  problemsOfAnswer(method: string, template: string, answer: Answer): Problems;
+  /** Checks a response's status, headers and body against the document's operation. */
+  problemsOfResponse(method: string, template: string, response: HttpResponse): Problems;
 }
 
-interface Answer {
+interface HttpResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, where it is JSON. */
+  /** The body if it is JSON. */
   json: unknown;
 }
 
-export function judge(document: Document): Judge {
+export function createChecker(document: Document): Checker {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
   addFormats.default(ajv);
   ajv.addVocabulary(['example', 'components']);
@@ -77,7 +77,7 @@ export function judge(document: Document): Judge {
   function validator(schema: Schema): ValidateFunction {
     const known = validators.get(schema);
     if (known) return known;
-    // The document is a schema of its own in Ajv, so references must name it.
+    // Ajv has the document as a separate schema, so references must include its id.
     const made = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as Schema);
     validators.set(schema, made);
     return made;
@@ -93,19 +93,19 @@ export function judge(document: Document): Judge {
   return {
     deref,
     problemsOf,
-    problemsOfAnswer(method, template, { status, headers, json, text }) {
+    problemsOfResponse(method, template, { status, headers, json, text }) {
       const what = `${method} ${template} ${status}`;
       const response = document.paths[template]![method]!.responses[status];
       if (!response) return [`${what} is not in the document`];
-      const { headers: promised, content } = deref(response);
+      const { headers: documented, content } = deref(response);
       const problems: Problems = [];
       for (const [name, { required, schema }] of Object.entries(document.components.headers)) {
         const value = headers.get(name);
         if (value === null) {
-          if (name in promised && required) problems.push(`${what} lacks ${name}`);
+          if (name in documented && required) problems.push(`${what} lacks ${name}`);
           continue;
         }
-        if (!(name in promised)) problems.push(`${what} has ${name}`);
+        if (!(name in documented)) problems.push(`${what} has ${name}`);
         problems.push(
           ...problemsOf(schema, schema['type'] === 'integer' ? Number(value) : value).map((it) => `${what} ${name}: ${it}`),
         );

@@ -1,15 +1,15 @@
 import { createServer } from 'node:net';
 
-// These ports are below the ones that a system gives to outgoing connections. Otherwise a connection could take the port of a process that is being restarted.
+// Below the range of ephemeral ports: otherwise an outgoing connection could take the port of a process that is being restarted.
 const FIRST_PORT = 10_240;
 const PAIRS = 11_264;
-/** Vitest runs two workers side by side: one gets even ports, the other odd ones. */
+/** Vitest runs two workers in parallel: one uses even ports, the other odd ones. */
 const PARITY = Number(process.env['VITEST_POOL_ID'] ?? 0) % 2;
 
-/** A process that gets a port listens later, so no port is given twice. */
+/** Never returned twice, because a process may start to listen on its port only later. */
 const given = new Set<number>();
 
-/** Different ports of 127.0.0.1 on which nothing listens at this moment. */
+/** Returns distinct ports that are free on 127.0.0.1 at the moment. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {

@@ -1,4 +1,4 @@
-/** Compares the requests and answers of tests with the gateway's OpenAPI document. Prism (`.ci/openapi`) does the comparison. */
+/** Checks the requests and responses of tests against the gateway's OpenAPI document, with Prism (installed by `.ci/openapi`). */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { freePorts } from './ports.ts';
 import { restClient, type Rest, type RestRequest, type RestResponse } from './rest.ts';
 
 const CLI = fileURLToPath(new URL('../../.ci/openapi/node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url));
-/** The header that tells the stub which exchange is replayed. */
+/** The header with the id of the replayed exchange, for the stub. */
 const EXCHANGE = 'x-crs-exchange';
 /** Prism sets these itself. */
 const NOT_REPLAYED = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
@@ -20,33 +20,33 @@ const NOT_REPLAYED = new Set(['connection', 'content-length', 'date', 'keep-aliv
 interface Exchange {
   path: string;
   request: RestRequest;
-  answer: RestResponse;
+  response: RestResponse;
 }
 
 export interface Recorder {
   rest: Rest;
-  /** Replays the exchanges through Prism. @throws Error that lists the exchanges that break the document */
+  /** Replays the exchanges through Prism. @throws Error that lists the exchanges that violate the document */
   stop(): Promise<void>;
 }
 
 /**
- * A client of the gateway that records each exchange. At the end, Prism gets each request again and passes it to a stub, which repeats the
- * gateway's answer. So the tests talk to the gateway itself, at its own pace. An exchange breaks the document where its answer isn't as documented, or
- * where the gateway served a request that the document excludes.
+ * Creates a client of the gateway that records each exchange (a request and its response), so that tests use the gateway directly, at full speed. At the
+ * end, sends each request to Prism, which forwards it to a stub that repeats the gateway's response. An exchange violates the document if its response
+ * isn't as documented, or if the gateway served a request that the document excludes.
  */
 export async function startRecorder(origin: string): Promise<Recorder> {
-  const ask = restClient(origin);
+  const send = restClient(origin);
   const directory = await mkdtemp(join(tmpdir(), 'crs-prism-'));
   const document = join(directory, 'openapi.json');
-  const { text, json } = await ask('/v1/openapi.json');
+  const { text, json } = await send('/v1/openapi.json');
   await writeFile(document, text);
   const isDocumented = matcher((json as { paths: Record<string, object> }).paths);
 
   const exchanges = new Map<string, Exchange>();
   const stub = createServer((request, response) => {
-    const { answer } = exchanges.get(String(request.headers[EXCHANGE]))!;
-    const headers = [...answer.headers].filter(([name]) => !NOT_REPLAYED.has(name));
-    response.writeHead(answer.status, Object.fromEntries(headers)).end(answer.text);
+    const recorded = exchanges.get(String(request.headers[EXCHANGE]))!.response;
+    const headers = [...recorded.headers].filter(([name]) => !NOT_REPLAYED.has(name));
+    response.writeHead(recorded.status, Object.fromEntries(headers)).end(recorded.text);
   });
   stub.listen(0, '127.0.0.1');
   await once(stub, 'listening');
@@ -54,33 +54,33 @@ export async function startRecorder(origin: string): Promise<Recorder> {
   const prism = await startPrism(document, `http://127.0.0.1:${port}/v1`);
 
   async function replay(id: string): Promise<void> {
-    const { path, request, answer } = exchanges.get(id)!;
+    const { path, request, response } = exchanges.get(id)!;
     const { method = 'GET', body, key, headers } = request;
-    const response = await fetch(`${prism.origin}${path.slice('/v1'.length)}`, {
+    const replayed = await fetch(`${prism.origin}${path.slice('/v1'.length)}`, {
       method,
-      // Prism knows the name of the scheme, Bearer, in one spelling only.
+      // Prism recognizes the scheme only as `Bearer`, although it is case-insensitive.
       headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...oneSpelling(headers), [EXCHANGE]: id },
       ...(body !== undefined && { body }),
     });
-    await response.arrayBuffer();
-    if (response.status !== answer.status) throw new Error(`Prism answered ${method} ${path} itself: ${response.status}`);
-    const found = violations(response.headers.get('sl-violations'), answer.status);
-    report({ method, path, status: answer.status, violations: found });
-    if (found.length > 0) broken.push(`${method} ${path} ${answer.status}: ${JSON.stringify(found)}`);
+    await replayed.arrayBuffer();
+    if (replayed.status !== response.status) throw new Error(`Prism responded to ${method} ${path} itself: ${replayed.status}`);
+    const found = violations(replayed.headers.get('sl-violations'), response.status);
+    report({ method, path, status: response.status, violations: found });
+    if (found.length > 0) broken.push(`${method} ${path} ${response.status}: ${JSON.stringify(found)}`);
   }
 
   const broken: string[] = [];
   return {
     rest: async (path, request = {}) => {
-      const answer = await ask(path, request);
+      const response = await send(path, request);
       const skipped = isDocumented(path, request.method ?? 'GET') ? whyNot(path, request) : 'not in the document';
       if (skipped !== undefined) {
-        report({ method: request.method ?? 'GET', path, status: answer.status, skipped });
-        return answer;
+        report({ method: request.method ?? 'GET', path, status: response.status, skipped });
+        return response;
       }
       const id = String(exchanges.size);
-      exchanges.set(id, { path, request, answer });
-      return answer;
+      exchanges.set(id, { path, request, response });
+      return response;
     },
     stop: async () => {
       try {
@@ -91,19 +91,19 @@ export async function startRecorder(origin: string): Promise<Recorder> {
         stub.close();
         await rm(directory, { recursive: true });
       }
-      if (broken.length > 0) throw new Error(`exchanges that break the OpenAPI document:\n${broken.join('\n')}`);
+      if (broken.length > 0) throw new Error(`exchanges that violate the OpenAPI document:\n${broken.join('\n')}`);
     },
   };
 }
 
-/** Why Prism 5.16 can't replay a request; undefined where it can. */
+/** Returns why Prism 5.16 can't replay a request; undefined if it can. */
 function whyNot(path: string, { body, headers }: RestRequest): string | undefined {
   if (!succeeds(() => decodeURIComponent(path))) return 'Prism ends on a path that can’t be decoded';
-  if (body !== undefined && !succeeds(() => JSON.parse(body))) return 'Prism hangs on a body that is no JSON';
+  if (body !== undefined && !succeeds(() => JSON.parse(body))) return 'Prism hangs on a body that is not JSON';
   return /charset=(?!utf-8)/i.test(headers?.['content-type'] ?? '') ? 'Prism hangs on another charset' : undefined;
 }
 
-/** Tells whether the document has the path and the method. It has no HEAD, whose empty body Prism would parse as JSON. */
+/** Returns a function that tells whether the document has a path and method. HEAD isn't in it: Prism would parse the empty body as JSON. */
 function matcher(paths: Record<string, object>): (path: string, method: string) => boolean {
   const patterns = Object.entries(paths).map(([template, methods]) => ({
     pattern: new RegExp(`^/v1${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
@@ -126,16 +126,16 @@ interface Violation {
   message: string;
 }
 
-/** The violations that count. A refused request may break the document; an answer may not. */
+/** Returns the violations of a response and, if the request was served, those of the request. */
 function violations(header: string | null, status: number): Violation[] {
-  // Where there are too many violations, Prism gives a sentence instead of a list.
+  // If there are too many violations, Prism returns a sentence instead of a list.
   const all = header?.startsWith('Too many')
     ? [{ location: ['response'], message: header }]
     : (JSON.parse(header ?? '[]') as Violation[]);
   return all.filter(({ location }) => location[0] === 'response' || status < 400);
 }
 
-/** Appends a line of JSON for each exchange to the file of CRS_TEST_PRISM_REPORT, if that is set. */
+/** Appends the exchange as a line of JSON to the file CRS_TEST_PRISM_REPORT, if set. */
 function report(exchange: object): void {
   const file = process.env['CRS_TEST_PRISM_REPORT'];
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(exchange)}\n`);

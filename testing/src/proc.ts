@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
-/** The parent of a process, and its CPU seconds including ended children; undefined where the process has ended. Linux only. */
+/** Returns the parent of a process, and its CPU seconds including ended children; undefined if the process has ended. Linux only. */
 export function statOf(pid: number): { parent: number; cpuSeconds: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name stands in parentheses and may itself contain parentheses and spaces.
+    // The name is in parentheses, and may itself contain parentheses and spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     return { parent: Number(fields[1]), cpuSeconds: ticks / TICKS_PER_SECOND };
@@ -15,7 +15,7 @@ export function statOf(pid: number): { parent: number; cpuSeconds: number } | un
   }
 }
 
-/** Ids of the children of a process. Linux only. */
+/** Returns the ids of the children of a process. Linux only. */
 export function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -11,14 +11,14 @@ import { programOf } from './programs.ts';
 
 const NAMES = new URL('./names.ts', import.meta.url).href;
 
-/** The services that run as processes, in the order of their start. Any other order works, too. */
+/** The services that run as processes, in the order of their start, although any order works. */
 export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway', 'tool-gateway'] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 /**
- * The flags of production. A service has about one core, on which the threads of a parallel garbage collector would only take turns. The large young
- * generation holds the batches of an import; with a small one, half of an import's time goes into collecting garbage. Buffers count as part of the heap:
- * else V8 marks all of it after each 64 MiB of them, which took half of a gateway's time for long answers.
+ * The flags of production. A service has about one core, on which a parallel garbage collector gains nothing. The large young generation holds the
+ * batches of an import; with a small one, garbage collection takes half of an import's time. Buffers count as part of the heap: otherwise V8 would mark
+ * the whole heap after each 64 MiB of them, which took half of a gateway's time for long responses.
  */
 const NODE_FLAGS = [
   '--expose-gc',
@@ -28,27 +28,27 @@ const NODE_FLAGS = [
   '--external-memory-accounted-in-global-limit',
 ];
 
-/** Wherever the gateway listens, the issuer is the same, so that two systems on one database accept each other's tokens. */
+/** The issuer is independent of where the gateway listens, so that two systems on one database accept each other's tokens. */
 const ISSUER = 'http://127.0.0.1:8081';
 
 export interface ProcessesConfig {
-  /** A database with every schema, as superuser. */
+  /** URL of a database with every schema, as superuser. */
   databaseUrl: string;
-  /** The passwords of the services' roles are derived from it. */
+  /** Used as CRS_SECRET, and to derive the passwords of the services' database roles. */
   secret: string;
-  /** Absent: the rate-limit process counts in its memory. */
+  /** Absent: the rate-limit process counts in memory. */
   redisUrl?: string | undefined;
   /** The services that run; all by default. */
   services?: readonly ProcessName[] | undefined;
   /** Processes of each service; one by default. Replicas listen on 127.0.0.1, 127.0.0.2 and so on, which Linux has without configuration. */
   replicas?: Partial<Record<ProcessName, number>>;
-  /** Makes the address under which other processes reach a service or the database, such as a relay's; by default the real address. */
+  /** Returns the address by which other processes reach a service or the database, such as that of a relay. Default: the real address. */
   via?: (target: ProcessName | 'postgres', address: string) => Promise<string>;
   /** Added to the environment of every process. */
   environment?: Record<string, string>;
-  /** Added to the environment of one service's processes. Changes count from their next start. */
+  /** Added to the environment of one service's processes. Changes take effect at their next start. */
   environments?: Partial<Record<ProcessName, Record<string, string>>>;
-  /** Folder for the processes' logs, `<service>.log`; absent: they are not kept. */
+  /** Folder for the processes' logs, `<service>.log`. Absent: logs aren't kept. */
   logs?: string | undefined;
   /** Options of Node for a process. */
   execArgv?: (service: ProcessName) => string[];
@@ -76,9 +76,9 @@ export interface Processes {
   start(service: ProcessName, replica?: number): Promise<void>;
   /** Ends a process by SIGKILL, as a crash would. */
   kill(service: ProcessName, replica?: number): Promise<void>;
-  /** Removes a process from its service's name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
+  /** Removes a process's address from its service's name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
   terminate(service: ProcessName, replica?: number): Promise<number | null>;
-  /** Halts a process by SIGSTOP, like a machine that hangs. The system still accepts connections for it. */
+  /** Stops a process by SIGSTOP, like a machine that hangs. The kernel still accepts connections for it. */
   pause(service: ProcessName, replica?: number): void;
   resume(service: ProcessName, replica?: number): void;
   /** Ends all processes by SIGTERM. */
@@ -107,7 +107,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   const authHttp = { CRS_AUTH_HTTP_ADDRESS: await addressOf('auth', 11) };
   const secret = { CRS_SECRET: config.secret };
   const at = (index: number, replica: number) => `${hostOf(replica)}:${ports[index]}`;
-  // Long enough for the clients of the tests, which ask all the time, to see that the gateway isn't ready any more.
+  // Long enough for the tests' clients, which poll continuously, to notice that the gateway isn't ready any more.
   const drainPeriod = { CRS_LAME_DUCK_MS: '300' };
   const settings: Record<ProcessName, (replica: number) => Record<string, string>> = {
     'rate-limit': (replica) => ({
@@ -149,14 +149,14 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   function listeners(first: number, replica: number): Record<string, string> {
     return { CRS_LISTEN: at(first, replica), CRS_ADMIN_LISTEN: at(first + 1, replica) };
   }
-  /** The port of health and metrics of each service; all replicas use it, each on its own address. */
+  /** The ops port of each service. All replicas use it, each on its own address. */
   const opsOf = new Map((await freePorts(PROCESS_NAMES.length)).map((port, index) => [PROCESS_NAMES[index]!, port]));
   const ops = (service: ProcessName, replica = 1) => `${hostOf(replica)}:${opsOf.get(service)}`;
 
   const names = new Names();
   const running = new Map<string, ChildProcess>();
   const pids = new Map<string, number>();
-  // No process stays behind where a test doesn't stop it.
+  // Leaves no process running if a test doesn't stop it.
   const killAll = () => running.forEach((child) => child.kill('SIGKILL'));
   process.once('exit', killAll);
 
@@ -263,7 +263,7 @@ class Names {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Renames the file into place, so that no reader sees half of it. */
+  /** Replaces the file atomically, so that readers never see half of it. */
   #write(): void {
     const names = Object.fromEntries([...this.#addresses].map(([name, addresses]) => [name, [...addresses]]));
     writeFileSync(`${this.file}.new`, JSON.stringify(names));

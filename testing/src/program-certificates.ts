@@ -8,11 +8,11 @@ const PROGRAMS = [...PROCESS_NAMES, 'crs'] as const;
 type Program = (typeof PROGRAMS)[number];
 const PEER_DOMAIN = 'crs.tests.call-research';
 
-/** A certificate for each program of an installation, in a directory of its own, as each pod mounts the Secret of its program. */
+/** The certificate of each program of an installation, each in its own directory, as each pod mounts its program's Secret. */
 export class ProgramCertificates {
   readonly #directory = mkdtempSync(join(tmpdir(), 'crs-certificates-'));
 
-  /** Makes certificates of the authority, which the programs trust. */
+  /** Issues certificates of the CA, which all programs trust. */
   constructor(authority: Authority) {
     for (const program of PROGRAMS) mkdirSync(this.directoryOf(program));
     this.trust(authority);
@@ -24,13 +24,13 @@ export class ProgramCertificates {
     return join(this.#directory, program);
   }
 
-  /** The settings by which each program shows its own certificate, and admits others by name. */
+  /** Returns the settings with which each program presents its own certificate, and admits others by name. */
   settings(): NonNullable<ProcessesConfig['environments']> {
     const of = (program: Program) => ({ CRS_TLS_DIR: this.directoryOf(program), CRS_TLS_PEER_DOMAIN: PEER_DOMAIN });
     return Object.fromEntries(PROCESS_NAMES.map((program) => [program, of(program)]));
   }
 
-  /** Replaces the authorities that the programs trust. */
+  /** Replaces the CAs that the programs trust. */
   trust(...authorities: Authority[]): void {
     for (const program of PROGRAMS) this.#write(program, 'ca.crt', authorities.map(({ cert }) => cert).join(''));
   }

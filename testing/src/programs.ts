@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** The file that runs a program. */
+/** Returns the entry point of a program. */
 export function programOf(name: string): string {
   return fileURLToPath(new URL(`../../services/${name}/src/main.ts`, import.meta.url));
 }

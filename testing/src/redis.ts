@@ -12,20 +12,20 @@ export interface RedisServer {
   url: string;
   port: number;
   pid: number;
-  /** Ends the server by SIGKILL, as a crash would. May be called twice. */
+  /** Kills the server by SIGKILL, like a crash. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a real Redis that keeps nothing on disk.
+ * Starts Redis without persistence.
  * @param port to start a server again at its address; a free port by default
  * @param more further settings, by name
- * @returns undefined where there is no `redis-server` on the PATH; then a line on standard output says so, and tests that need Redis are skipped
- * @throws Error with the output of Redis where it doesn't start
+ * @returns undefined if `redis-server` is not on the PATH. Prints that on standard output; tests that need Redis are then skipped
+ * @throws Error with the output of Redis if it doesn't start
  */
 export async function startRedis(port?: number, more: Record<string, string> = {}): Promise<RedisServer | undefined> {
   if (!isOnPath('redis-server')) {
-    process.stdout.write('NOT RUN: tests that need Redis, because there is no redis-server on the PATH\n');
+    process.stdout.write('NOT RUN: tests that need Redis, because redis-server is not on the PATH\n');
     return undefined;
   }
   const listen = port ?? (await freePorts(1))[0]!;

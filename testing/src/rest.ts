@@ -4,8 +4,8 @@ export interface RestResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body; undefined where it isn't JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  /** The parsed body. Undefined if it isn't JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   json: any;
 }
 
@@ -18,7 +18,7 @@ export interface RestRequest {
 
 export type Rest = (path: string, request?: RestRequest) => Promise<RestResponse>;
 
-/** A client of a gateway. It asserts that each answer has the promised request id, limit headers and error envelope. */
+/** Returns a client of a gateway. It asserts that each response has the documented request id, limit headers and error envelope. */
 export function restClient(origin: string, defaults: RestRequest = {}): Rest {
   return async (path, request = {}) => {
     const { key, method = 'GET', headers, body } = { ...defaults, ...request };
@@ -31,14 +31,14 @@ export function restClient(origin: string, defaults: RestRequest = {}): Rest {
     const text = await response.text();
     const json =
       response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
-    const answer = { status: response.status, headers: response.headers, text, json };
-    expectPromises(answer, method);
-    return answer;
+    const result = { status: response.status, headers: response.headers, text, json };
+    expectCommonResponse(result, method);
+    return result;
   };
 }
 
-/** Asserts the promises for every answer of the REST API. */
-export function expectPromises({ status, headers, json }: RestResponse, method = 'GET'): void {
+/** Asserts what every response of the REST API must have. */
+export function expectCommonResponse({ status, headers, json }: RestResponse, method = 'GET'): void {
   expect(headers.get('x-request-id'), 'X-Request-Id').toMatch(/^[0-9a-f]{32}$/);
   expect(headers.get('x-ratelimit-limit'), 'X-RateLimit-Limit').toMatch(/^[1-9]\d*$/);
   expect(headers.get('x-ratelimit-remaining'), 'X-RateLimit-Remaining').toMatch(/^\d+$/);

@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 
-/** Sends bytes as they are to `host:port` and reads until the server ends the connection: for requests that no client would send. */
+/** Sends raw bytes to `host:port`, and reads until the server closes the connection. For requests that no HTTP client would send. */
 export async function sendRaw(address: string, bytes: string | Buffer): Promise<string> {
   const [host = '', port = ''] = address.split(':');
   const socket = createConnection(Number(port), host);

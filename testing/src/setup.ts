@@ -2,21 +2,21 @@ import { prepareDatabase } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
 import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';
 
-// Every test world has this secret and this operator.
+// Every test system has this secret and this operator.
 export const SECRET = 'a-secret-for-tests-that-is-long-enough-0123456789';
 export const OPERATOR_CREDENTIAL = 'cro_the-operator-of-the-test-world';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The PostgreSQL server of this run, as superuser. */
+    /** URL of this run's PostgreSQL server, as superuser. */
     postgresUrl: string;
-    /** Name of a database with every schema up to date, to be copied. */
+    /** Name of the template database, which has every schema. */
     template: string;
   }
 }
 
 /**
- * Starts a PostgreSQL server whose text is ordered by the rules of English, with a template of all schemas.
+ * Starts a PostgreSQL server with an English collation and a template of all schemas.
  * `CRS_TEST_DATABASE_URL` names a server to use instead, such as the coordinator of Citus.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => ('stop' in postgres ? postgres.stop() : template.drop());
 }
 
-/** Creates a database with every schema up to date and the operator of all test worlds, which can be copied and not connected to. */
+/** Creates a template database with every schema and the operator of all test systems. It refuses connections, so that it can be copied. */
 export async function createTemplate(postgresUrl: string): Promise<TestDatabase> {
   const template = await createDatabase(postgresUrl);
   await joinNodes(postgresUrl, template.name);

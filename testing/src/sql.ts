@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** A connection to a database as superuser, which row-level security doesn't bind: it looks at rows, holds locks and breaks things. */
+/** A connection to a database as superuser, who bypasses row-level security, for inspecting rows, holding locks and causing faults. */
 export interface Session {
   query<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   close(): Promise<void>;

@@ -2,7 +2,7 @@
 //
 //   node testing/src/times.ts [VITEST ARGUMENT...]
 //
-// It runs the tests of `npm test`. The times are those of a file's hooks and tests, without the loading of its modules.
+// Runs the tests of `npm test`. Times include a file's hooks and tests, but not the loading of its modules.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

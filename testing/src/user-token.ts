@@ -3,7 +3,7 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createToken } from './credentials.ts';
 import type { World } from './world.ts';
 
-/** Caller tokens of a user, valid for 30 seconds, as the tool gateway gets them for an access token. */
+/** Creates caller tokens of a user, valid for 30 seconds, like those that the tool gateway gets for an access token. */
 export async function userToken(world: World, organization: string, email: string): Promise<{ token: Record<string, string> }> {
   const accessToken = await createToken(world.operator, organization, email);
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });

@@ -13,28 +13,28 @@ import { startRecorder } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
-// For as long as the process runs: each statement that any test makes a service send is one that Citus takes.
+// For the life of the process: checks that Citus accepts each statement that a service sends in any test.
 interceptStatements(fitsCitus);
 
-/** Public origin of the tool gateway in every world. */
+/** Public origin of the tool gateway in every test system. */
 export const TOOLS_URL = 'http://tools.example';
 
 /** The whole system, in this process. */
 export interface World {
   stack: Stack;
-  /** The database, as superuser, whom row-level security doesn't bind. */
+  /** A connection to the database as superuser, who bypasses row-level security. */
   databaseUrl: string;
   /** The operator's connection to the admin listeners. */
   operator: Connection;
   rest: Rest;
   /** Lines of the log so far. */
   log: string[];
-  /** Imports records as `crs import` does. @throws Error where a line is refused */
+  /** Imports records as `crs import` does. @throws Error if a line is refused */
   load(records: object[]): Promise<void>;
   tryLoad: TryLoad;
   createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
-  /** Runs SQL as superuser, whom row-level security doesn't bind. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- rows are looked into freely
+  /** Runs SQL as superuser, who bypasses row-level security. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
@@ -46,14 +46,14 @@ export interface OwnWorld extends World {
 let shared: Promise<World> | undefined;
 
 /**
- * The system that all test files of this worker share. Each file takes organizations of its own, by `tenant()`. It ends with the worker.
- * A file that stops a service, holds a lock, counts what all organizations do or needs other settings starts a system of its own.
+ * Returns the system that all test files of this worker share, and that ends with the worker. Each file uses its own organizations, created by
+ * `tenant()`. A file that stops a service, holds a lock, counts what all organizations do, or needs other settings must start its own system.
  */
 export function sharedWorld(): Promise<World> {
   return (shared ??= startWorld());
 }
 
-/** An id of an organization that no other test file uses. */
+/** Returns an organization id that no other test file uses. */
 export const tenant = (name: string): string => `${name}-${randomBytes(4).toString('hex')}`;
 
 /**
@@ -66,7 +66,7 @@ export async function startWorld(
 ): Promise<OwnWorld> {
   const database = await createDatabase(server.url, server.template);
   const admin = new pg.Pool({ connectionString: database.url, max: 2 });
-  // The database may be dropped before a connection has said goodbye. Without listeners, the connection's error would end the process.
+  // The database may be dropped before a connection has been closed. Without a listener, the connection's error would end the process.
   admin.on('error', () => {});
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];

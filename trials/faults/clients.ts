@@ -72,7 +72,7 @@ async function ask(request: RepeatedRequest, replicas: string[], agentOf: (addre
     try {
       const options = { agent: agentOf(address), method: request.method, headers: prepared.headers, timeout: TIMEOUT_MS };
       const answer = await sendRequest(`http://${address}${request.path}`, options, prepared.body);
-      return outcome(request.judge(answer, prepared));
+      return outcome(request.evaluate(answer, prepared));
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
       if (code === 'ECONNREFUSED' && index < replicas.length - 1) continue;

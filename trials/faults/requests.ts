@@ -25,7 +25,7 @@ export interface RepeatedRequest {
   /** Milliseconds within which a response must be complete. */
   deadlineMs: number;
   prepare(): Prepared;
-  judge(answer: Answer, prepared: Prepared): Verdict;
+  evaluate(answer: Answer, prepared: Prepared): Verdict;
 }
 
 /** The credentials of the clients, which may be replaced under load, and the records that they request. */
@@ -79,7 +79,7 @@ function read(fixed: Fixed, prepare: () => Prepared): RepeatedRequest {
   return {
     ...fixed,
     prepare,
-    judge: (answer) => {
+    evaluate: (answer) => {
       if (answer.status !== 200) return judgeRefusal(answer);
       right ??= answer.body;
       const wrong = answer.body === right ? undefined : `not the expected body: ${answer.body.slice(0, 300)}`;
@@ -110,9 +110,9 @@ function tool(name: string, args: object, requestData: RequestData, generation: 
   }));
   return {
     ...request,
-    judge: (answer, prepared) => {
+    evaluate: (answer, prepared) => {
       const refused = answer.status === 200 ? toolError(answer) : undefined;
-      return refused ?? request.judge(answer, prepared);
+      return refused ?? request.evaluate(answer, prepared);
     },
   };
 }
@@ -151,7 +151,7 @@ function creation(requestData: RequestData): RepeatedRequest {
         body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
       };
     },
-    judge: (answer, { headers }) => {
+    evaluate: (answer, { headers }) => {
       if (answer.status !== 201) return judgeRefusal(answer);
       const created = JSON.parse(answer.body) as { project_id: string; name: string };
       const wrong = created.name === headers['idempotency-key'] ? undefined : `another project: ${answer.body}`;

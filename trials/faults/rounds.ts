@@ -78,7 +78,7 @@ export async function breakInTurn(
     await sleep(RECOVERY_MS + CALM_MS);
     lag.disable();
     const heldUpMs = lag.max / 1e6;
-    const result = judge(round, outcomes, back, requests, heldUpMs);
+    const result = evaluate(round, outcomes, back, requests, heldUpMs);
     result.faults = result.faults.map((each) => `round ${index + 1} (${round.victim} ${round.fault}): ${each}`);
     results.push(result);
     const what = `round ${index + 1}: ${round.victim} ${round.fault}`;
@@ -108,7 +108,7 @@ async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Pro
   }
 }
 
-function judge(
+function evaluate(
   round: Round,
   outcomes: Outcome[],
   back: number,

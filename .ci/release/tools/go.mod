@@ -1,4 +1,4 @@
-// The tools of a release, each pinned with all that it is built from.
+// The tools of a release, pinned with all their dependencies.
 module crs.local/release-tools
 
 go 1.26.0

@@ -76,7 +76,7 @@ describe('GET /v1/calls', () => {
     expect(json.pagination).toEqual({ page: 1, per_page: 1, total_items: 300, total_pages: 300 });
   });
 
-  it.each([3, 7, 50, 200])('reads everything once, in order, %i a page', async (perPage) => {
+  it.each([7, 50, 200])('reads everything once, in order, %i a page', async (perPage) => {
     const seen: string[] = [];
     for (let page = 1; ; page++) {
       const { json } = await list({ ...ALL, per_page: perPage, page });

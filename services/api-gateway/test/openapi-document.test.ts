@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, type Document, type OperationObject } from '@crs/testing/openapi';
+import { createChecker, type Document, type OperationObject } from '@crs/testing/openapi';
 import { buildDocument } from '../src/openapi/document.ts';
 import { ROUTES } from '../src/routes/index.ts';
 
@@ -126,7 +126,7 @@ describe('the document', () => {
   });
 
   it('has examples that match its schemas', () => {
-    const judging = judge(document);
+    const judging = createChecker(document);
     for (const [name, { parameters, requestBody, responses }] of operations()) {
       for (const { schema, example } of parameters.filter((parameter) => parameter.example !== undefined))
         expect(judging.problemsOf(schema, example), name).toEqual([]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
-import { judge, type Document } from '@crs/testing/openapi';
+import { createChecker, type Document } from '@crs/testing/openapi';
 import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import type { RestRequest } from '@crs/testing/rest';
 import { buildDocument } from '../src/openapi/document.ts';
@@ -123,7 +123,7 @@ describe('answers match the document', () => {
   ])('%s: %s %s: %s %i', async (who, method, template, path, status, request) => {
     const answer = await world.rest(`/v1${path}`, { key: keys[who], ...request });
     expect(answer.status).toBe(status);
-    expect(judge(document).problemsOfAnswer(method, template, answer)).toEqual([]);
+    expect(createChecker(document).problemsOfResponse(method, template, answer)).toEqual([]);
     // The answer has no key that the document doesn't declare.
     if (status >= 400) errorEnvelope.parse(answer.json);
     else if (status < 300) BODIES[`${method} ${template}`]?.parse(answer.json);

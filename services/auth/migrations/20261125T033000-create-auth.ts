@@ -44,7 +44,7 @@ export const createAuth: Migration = {
 
 /**
  * Entries of the audit trail may be deleted when they are older than 90 days. One policy for all commands would admit younger ones. A restrictive policy
- * would not, but Citus makes a permissive one of it on its workers.
+ * would not, but Citus makes it permissive on its workers.
  */
 const AUDIT_POLICIES = `
   drop policy tenant on auth.audit;
@@ -75,7 +75,7 @@ const TENANTS = `
     oidc_client_secret_encrypted bytea, -- null: a public client
     oidc_domains text[],
     oidc_email_proof text check (oidc_email_proof in ('claim', 'xms_edov', 'issuer')),
-    -- Of the settings that decide how calls look.
+    -- Version of the settings that decide how calls are rendered.
     settings_version integer not null default 1,
     settings_changed_at timestamptz(3) not null default now(),
     constraint oidc_provider_is_whole check (
@@ -93,12 +93,12 @@ const TENANTS = `
     visibility_version bigint not null default 1,
     created_at timestamptz(3) not null default now(),
     erasing_at timestamptz(3),
-    session_version integer not null default 0, -- a browser session ends when it moves
+    session_version integer not null default 0, -- a browser session ends when it changes
     primary key (organization, user_id),
     unique (organization, email_folded)
   );
 
-  -- Ids that the organization's provider knows its users by.
+  -- The ids of users at the organization's provider.
   create table auth.user_identities (
     organization text collate "C" not null,
     issuer text collate "C" not null,
@@ -133,7 +133,7 @@ const TENANTS = `
   create index project_roles_by_project on auth.project_roles (organization, project_id);
 `;
 
-/** The ways in, and the trail of actions. */
+/** Credentials, consents, and the audit trail. */
 const ACCESS = `
   create table auth.api_keys (
     organization text collate "C" not null references auth.organizations on delete cascade,
@@ -149,7 +149,7 @@ const ACCESS = `
     primary key (organization, key_id)
   );
 
-  -- Whose a key is, before there is a tenant to ask within.
+  -- The organization of each key. Readable without a tenant scope, because a request's organization is only known from its key.
   create table auth.key_directory (
     digest bytea primary key,
     organization text collate "C" not null,
@@ -157,14 +157,14 @@ const ACCESS = `
   );
   create index key_directory_by_organization on auth.key_directory (organization);
 
-  -- Whose an e-mail domain is: sign-in looks it up before it knows the organization. A domain belongs to one organization.
+  -- The organization of each e-mail domain. Readable without a tenant scope, because sign-in finds the organization by it.
   create table auth.domain_directory (
     domain text collate "C" primary key, -- in lower case
     organization text collate "C" not null
   );
   create index domain_directory_by_organization on auth.domain_directory (organization);
 
-  -- What users have allowed assistants: each access token belongs to a grant, and is good only while the grant is.
+  -- Consents of users to assistants. Each access token belongs to a grant, and is valid only while the grant is.
   create table auth.grants (
     organization text collate "C" not null,
     grant_id text collate "C" not null,

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 /**
- * Calls with all that hangs on them. The organization comes first in every key; ids and order are by code point (`collate "C"`), so
- * that no answer depends on the database's locale. `*_folded` columns are written by the service and compared as they are.
+ * Calls and their dependent rows. The organization comes first in every key. Ids are compared and ordered by code point (`collate "C"`), so that no
+ * response depends on the database's locale. The service writes `*_folded` columns, which are compared byte by byte.
  */
 export const createCalls: Migration = {
   name: '20261122T143000-create-calls',
@@ -49,22 +49,22 @@ export const createCalls: Migration = {
         redacted text,
         redacted_segments text
       );
-      comment on column calls.calls.detail_hash is 'of everything that the REST detail can show: updated_at changes with it';
-      comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
-      comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
+      comment on column calls.calls.detail_hash is 'hash of everything in the REST detail: updated_at changes with it';
+      comment on column calls.calls.record_hash is 'hash of the whole record: importing it again changes nothing';
+      comment on column calls.calls.line_hash is 'hash of the imported line; null: the call was changed since';
       comment on column calls.calls.list_item_json is 'the REST list item, as JSON in parts';
-      comment on column calls.calls.detail_json is 'the REST detail without transcripts, as JSON in parts, with marks';
-      comment on column calls.calls.verbatim is 'the text as a JSON string, with marks around the interviewee''s name';
-      -- The organization's list, and within one day of it.
+      comment on column calls.calls.detail_json is 'the REST detail without transcripts, as JSON in parts, with placeholders';
+      comment on column calls.calls.verbatim is 'the text as a JSON string, with placeholders for the interviewee''s name';
+      -- For the organization's list.
       create index calls_created on calls.calls (organization, created_at desc, call_id desc);
-      -- Pollers: what changed since.
+      -- For lists with updated_since.
       create index calls_updated on calls.calls (organization, updated_at, created_at);
       -- A user's list (keyset over recency within a project) and the calls that a user conducted.
       create index calls_project_recency on calls.calls (organization, project_id, recency desc, call_id desc);
       create index calls_conductor_recency on calls.calls (organization, conducted_by, recency desc, call_id desc) where conducted_by is not null;
-      -- While the table is empty all its indexes cost the same, and of these the planner takes the newest. A plan that is made then, as for
-      -- checking a foreign key, is kept by its connection until the table is analyzed: by any index but the primary key's, it reads all of the
-      -- organization for each row. So the primary key is made last.
+      -- The primary key is created last: while the table is empty, all its indexes have the same cost, and the planner chooses the newest. A connection
+      -- keeps such a plan, for example of a foreign-key check, until the table is analyzed. With any other index, it would read the whole organization
+      -- for each row.
       -- squawk-ignore adding-serial-primary-key-field
       alter table calls.calls add primary key (organization, call_id);
 
@@ -78,8 +78,8 @@ export const createCalls: Migration = {
       );
       create index notes_by_user on calls.notes (organization, user_id);
 
-      -- How many calls an organization created on a UTC day, kept in the transaction that writes the calls: totals and deep pages
-      -- cost the days, not the calls.
+      -- The number of an organization's calls by UTC day of creation, updated in the transaction that writes the calls. So the cost of totals and deep
+      -- pages depends on the number of days, not of calls.
       create table calls.call_days (
         organization text collate "C" not null,
         day date not null,
@@ -87,22 +87,22 @@ export const createCalls: Migration = {
         primary key (organization, day)
       );
 
-      -- The secret under which names are anonymized; never rotates, or every anonymized name would change.
+      -- The secret that anonymized names are derived from. Never rotated, because every anonymized name would change.
       create table calls.name_secrets (
         organization text collate "C" primary key,
         secret bytea not null
       );
 
       -- The feed of an organization's changes: an entry per call, at the position of its latest change. A transaction that changes calls
-      -- assigns their positions last, and keeps the feed's row locked until its commit. So positions are in commit order: a reader that sees a
-      -- position sees all earlier ones.
+      -- assigns their positions last, and locks the feed's row until it commits. So positions are in commit order, and a reader that sees a position
+      -- sees all earlier ones.
       create table calls.feeds (
         organization text collate "C" primary key,
         secret bytea not null,
         position bigint not null,
         pruned bigint not null default 0
       );
-      comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, as before a restore, are refused';
+      comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, such as the one before a restore, are refused';
       comment on column calls.feeds.position is 'the last assigned position';
       comment on column calls.feeds.pruned is 'the highest position of a pruned deletion';
 
@@ -114,7 +114,7 @@ export const createCalls: Migration = {
         deleted boolean not null,
         primary key (organization, call_id)
       );
-      -- Two indexes, because a new follower reads no deletions, however many there are.
+      -- Two indexes, so that a new follower, which needs no deletions, skips them.
       create index changes_live on calls.changes (organization, position) where not deleted;
       create index changes_deleted on calls.changes (organization, position) where deleted;
     `);

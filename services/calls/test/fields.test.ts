@@ -175,11 +175,11 @@ describe('include flags', () => {
 describe('the redacted transcript', () => {
   it.each([null, 'not_requested', 'started', 'errored'])('is hidden while its redaction is %s', async (status) => {
     const id = `redaction-${status}`;
-    await world.load([call('all', id, { anonymity_status: status }), call('anonymous', id)]);
+    await world.load([call(ALL, id, { anonymity_status: status }), call(ACME, id)]);
     const kindsIn = async (organization: string) =>
       (await detail(organization, id)).transcripts.map((it: { kind: string }) => it.kind);
-    expect(await kindsIn('all')).toEqual(['verbatim', 'clean']);
-    expect(await kindsIn('anonymous')).toEqual(['verbatim', 'redacted', 'clean']);
+    expect(await kindsIn(ALL)).toEqual(['verbatim', 'clean']);
+    expect(await kindsIn(ACME)).toEqual(['verbatim', 'redacted', 'clean']);
   });
 });
 

@@ -12,6 +12,7 @@ import { freePorts } from '@crs/testing/ports';
 import { programOf } from '@crs/testing/programs';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
+import { openSession } from '@crs/testing/sql';
 import { migrations } from '../migrations/index.ts';
 
 const MAIN = programOf('calls');
@@ -82,6 +83,19 @@ async function start(databaseUrl = database.url) {
   };
 }
 
+/** When the service last looked for its migrations. */
+async function lastCheck(): Promise<Date> {
+  const session = await openSession(database.url);
+  try {
+    const [found] = await session.query<{ at: Date }>(
+      `select max(query_start) as at from pg_stat_activity where datname = current_database() and usename = 'crs_calls'`,
+    );
+    return found!.at;
+  } finally {
+    await session.close();
+  }
+}
+
 const soon = { timeout: 20_000, interval: 100 };
 
 it('a service waits for its database and its schema, which may be newer, and logs each reason once', async () => {
@@ -100,6 +114,8 @@ it('a service waits for its database and its schema, which may be newer, and log
 
   await up(migrations.slice(0, -1));
   await expect.poll(service.waitsFor, soon).toContain(`the migration ${migrations.at(-1)!.name} has not run`);
+  const check = await lastCheck();
+  await expect.poll(lastCheck, soon).not.toEqual(check);
   expect(await service.ask('readiness')).toBe('NOT_SERVING');
 
   await up([...migrations, { name: '29990101T000000-make-later', up: async () => {}, down: async () => {} }]);

@@ -18,7 +18,7 @@ export function onOff(text: string): boolean {
   throw new InvalidArgumentError('It must be on or off.');
 }
 
-/** Parses the enabled gated fields: `default` (follows the service's default when it changes), `none`, or a list of dotted paths. */
+/** Parses the allowed fields: `default` (follows the service's default when it changes), `none`, or a list of dotted paths. */
 export function allowedFields(text: string): { default: boolean; fields: string[] } {
   if (text === 'default') return { default: true, fields: [] };
   if (text === 'none') return { default: false, fields: [] };

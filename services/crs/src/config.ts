@@ -10,7 +10,7 @@ import { Failure } from './failure.ts';
 export const SERVICES = ['auth', 'projects', 'calls', 'entities'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Services without an admin listener. `crs status` asks their health listeners. */
+/** Services without an admin listener. `crs status` calls their health listeners. */
 export const UNMANAGED = ['api-gateway', 'tool-gateway', 'rate-limit'] as const;
 export type Unmanaged = (typeof UNMANAGED)[number];
 
@@ -112,7 +112,7 @@ async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    // The cause is left out, as it could quote the credential.
+    // Without the cause, which could quote the credential.
     throw new Failure('not_configured', `${path} is not valid. \`npm start\` writes a new one.`);
   }
 }

@@ -24,7 +24,7 @@ export interface Connection {
 const ADMIN_TIMEOUT_MS = 10_000;
 /** Longer than the 30 s of a writing transaction, so that the service reports its own timeout. */
 const IMPORT_TIMEOUT_MS = 35_000;
-/** One transaction forgets a user in all calls. Organizations and projects are deleted in steps. */
+/** A user is removed from all calls in one transaction, whereas organizations and projects are deleted in steps. */
 const ERASE_TIMEOUT_MS = 600_000;
 /** A token is valid for 60 s. The difference covers the calls that fetch and send it. */
 const RENEW_AFTER_MS = 45_000;

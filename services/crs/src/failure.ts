@@ -12,12 +12,12 @@ export class Failure extends Error {
   }
 }
 
-/** The next step after an error of a service, or after no answer. */
+/** What to do after an error of a service, or if it didn't respond. */
 const ADVICE: Partial<Record<ServiceError['kind'], string>> = {
   unavailable: 'Start it with `npm start`, or check the CRS_*_ADMIN_ADDRESS settings. `crs status` shows which service is down.',
   deadline_exceeded: 'The command may have taken effect: check before you try again. `crs status` shows which service is slow.',
   unauthenticated: 'Check CRS_OPERATOR_FILE, CRS_OPERATOR_CREDENTIAL or the operator.json of the data directory.',
-  internal: "The service's log holds the cause.",
+  internal: "The service's log has the cause.",
 };
 
 /** Describes any error: a code for programs, and a sentence or two for people. */

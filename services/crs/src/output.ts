@@ -5,7 +5,7 @@ export interface OutputOptions {
   json?: true;
 }
 
-/** Prints a result: exactly one JSON object on a line for programs, or a text for people, by default the same values in rows. */
+/** Prints a result: with `--json` exactly one line with a JSON object, otherwise a text for people, by default the same values in rows. */
 export function show(options: OutputOptions, value: object, text: () => string = () => layOut(value)): void {
   process.stdout.write(`${options.json ? escapeControls(JSON.stringify(value)) : text()}\n`);
 }
@@ -24,7 +24,7 @@ export function toJson(message: object): Record<string, unknown> {
   return json;
 }
 
-/** Lays out a JSON object for people: a list as a table, and one thing as its names and values. */
+/** Lays out a JSON object for people: a list as a table, a single object as names and values. */
 export function layOut(value: object): string {
   if (!('data' in value)) return details(rowsOf(value));
   const rows = value.data as Record<string, Cell>[];
@@ -34,7 +34,7 @@ export function layOut(value: object): string {
   );
 }
 
-/** Lays out a new thing whose `secret` no later command shows. */
+/** Lays out a new object, with a note that no later command shows its `secret`. */
 export function layOutOnce(value: object, secret: string): string {
   return `${layOut(value)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
 }
@@ -64,7 +64,7 @@ export function table(head: string[], rows: Cell[][]): string {
   return details([head.map((name) => name.toUpperCase()), ...rows]);
 }
 
-/** Lays out rows in columns, such as the names and values of one thing. */
+/** Lays out rows in columns, such as the names and values of an object. */
 export function details(rows: Cell[][]): string {
   const cells = rows.map((row) => row.map(cell).map((text) => ({ text, width: stringWidth(text) })));
   const widths: number[] = [];

@@ -19,7 +19,7 @@ export function withConsent(command: Command): Command {
 }
 
 /**
- * Prompts for confirmation of what can't be undone. Prompts only at a terminal and without `--yes`, because a program can't answer.
+ * Prompts for confirmation of an action that can't be undone. Only at a terminal and without `--yes`, because a program can't answer.
  * @param deed what is about to happen, such as `This revokes the key k1`
  * @throws Failure unless the answer is yes
  */

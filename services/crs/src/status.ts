@@ -95,7 +95,7 @@ async function checkHealth(endpoint: Endpoint): Promise<void> {
 }
 
 /**
- * Asks a server whether a dependency, such as `postgresql`, works.
+ * Queries a server whether a dependency, such as `postgresql`, works.
  * @returns undefined if the server doesn't have that dependency
  * @throws ServiceError if the server doesn't respond
  */

@@ -22,10 +22,10 @@ export const createEntities: Migration = {
         created_at timestamptz(3) not null,
         record_hash bytea not null
       );
-      comment on column entities.entities.record_hash is 'of the whole record: an import that repeats it changes nothing';
-      -- A project's list, newest first.
+      comment on column entities.entities.record_hash is 'hash of the whole record: importing it again changes nothing';
+      -- For a project's list.
       create index entities_of_project on entities.entities (organization, project_id, created_at desc, entity_id desc);
-      -- The newest index: a plan that PostgreSQL makes while the table is empty uses the newest one.
+      -- Created last, because plans made while the table is empty use the newest index.
       -- squawk-ignore adding-serial-primary-key-field
       alter table entities.entities add primary key (organization, entity_id);
     `);

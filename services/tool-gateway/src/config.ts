@@ -6,7 +6,7 @@ export const readConfig = settings({
   ...GATEWAY_SETTINGS,
   listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:8081')],
   publicUrl: ['CRS_TOOLS_URL', origin],
-  /** Auth's HTTP listener, to which sign-in requests are forwarded. Absent: sign-in is disabled. */
+  /** Auth's HTTP listener, which gets forwarded sign-in requests. Absent: sign-in is disabled. */
   authHttpAddress: ['CRS_AUTH_HTTP_ADDRESS', hostPort.optional()],
   entitiesAddress: ['CRS_ENTITIES_ADDRESS', hostPort],
   /** For sign-in, per client address. */

@@ -7,7 +7,7 @@ import { sharedWorld, startWorld, tenant, type OwnWorld, type World } from '@crs
 import { ENTITY_IDS, PROJECTS, USERS } from './_oracle.ts';
 import { wholeRecords, wholeTenant } from './_whole-tenant.ts';
 
-/** Random organizations. With `CRS_WORLDS=100 CRS_TEST_SEED=7` there are more, and others. */
+/** Random organizations. With `CRS_WORLDS=100 CRS_TEST_SEED=2` there are more, and others. */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 1);
 

@@ -20,7 +20,7 @@ import {
  * `testing/src/mutants/visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=7` there are more, and others.
  */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
-const SEED = Number(process.env['CRS_TEST_SEED'] ?? 2);
+const SEED = Number(process.env['CRS_TEST_SEED'] ?? 37);
 
 let world: World;
 /** The filters without which a list would have been another one, and the combinations of reasons for which somebody sees a project. */
@@ -104,7 +104,7 @@ describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () 
     WORLDS * 30_000,
   );
 
-  it.runIf(SEED === 2)('depends on every filter and every reason', () => {
+  it.runIf(process.env['CRS_TEST_SEED'] === undefined)('depends on every filter and every reason', () => {
     expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
     expect(covered.reasons.size).toBe(8);
   });

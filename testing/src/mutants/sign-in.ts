@@ -86,8 +86,8 @@ export const signIn: Mutation[] = [
   {
     name: 'an e-mail that the provider has not verified links an account',
     file: 'services/auth/src/sign-in/federation/link.ts',
-    find: ' || isVerified !== true)',
-    replace: ' || isVerified === false)',
+    find: 'if (email_verified === true) return undefined;',
+    replace: 'if (email_verified !== false) return undefined;',
     tests: FEDERATION_TEST,
   },
   {

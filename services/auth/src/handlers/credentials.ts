@@ -12,7 +12,7 @@ import { findLiveConsent, touchConsent } from '../store/consents.ts';
 
 const RECORD_USE_MS = 5_000;
 
-/** Turns the credentials of integrators and assistants into caller tokens. */
+/** Exchanges the credentials of integrators and assistants for caller tokens. */
 export function credentials({ db, signer, accessTokens, log }: Context) {
   // Not awaited, so that the caller gets its response sooner.
   const recordUse = (organization: string, statement: Statement) => {

@@ -12,7 +12,7 @@ import { putProjects, putRoles, type ProjectGrants } from '../store/put-roles.ts
 const MAX_GRANTS = 1_000;
 const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
 
-/** The register of projects, and the roles of users in them. */
+/** Registers projects, and stores the roles of users in them. */
 export function projects({ db }: Context) {
   return {
     grantProject: rpc({ organization: 'write' }, async (request, call) => {

@@ -17,7 +17,7 @@ export class Signer {
 
   /**
    * @param service the only one that accepts the token, besides auth. Undefined: every service does
-   * @throws ServiceError unavailable if there is no key to sign with yet
+   * @throws ServiceError unavailable if no key signs yet
    */
   async sign(identity: Identity, seconds: number, service?: string): Promise<string> {
     const { keyId, privateKey } = await this.#ring.current();

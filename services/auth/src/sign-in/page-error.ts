@@ -32,7 +32,7 @@ export function expired(cause?: unknown): PageError {
   );
 }
 
-/** Renders errors for which oidc-provider can't or must not redirect to the client. */
+/** Renders errors that oidc-provider can't or must not send to the client by a redirect. */
 export function renderError(ctx: KoaContextWithOIDC, { error, error_description: description }: ErrorOut): void {
   const reason = `${error}${description ? ` (${description})` : ''}`;
   const advice =

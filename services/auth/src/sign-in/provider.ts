@@ -142,7 +142,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     await next();
     // oidc-provider turns a full fetch pool into `invalid_client`, which would make an assistant register again.
     if (busy.has(ctx)) renderBusy(ctx);
-    // oidc-provider always lists `openid`, for which this server has no id tokens, and modes that `adaptAuthorization` refuses.
+    // oidc-provider always lists `openid`, although this server issues no id tokens, and modes that `adaptAuthorization` refuses.
     if (ctx.oidc?.route === 'discovery')
       Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES, response_modes_supported: ['query'] });
   });

@@ -4,7 +4,7 @@ import { ServiceError } from '@crs/kit/errors';
 import type { VisibleProject } from '@crs/proto/crs/auth/v1/auth';
 import { MAX_ITEMS } from '@crs/records/import-record';
 
-/** The register of projects. A user may see a project as its creator, or by a role in it. */
+/** The registered projects. A user may see a project as its creator, or by a role in it. */
 
 export type Role = 'lead' | 'member';
 

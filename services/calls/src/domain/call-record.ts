@@ -1,4 +1,4 @@
-/** Reads the `call` import record and its deletion strictly, and brings them to the form in which calls are stored. */
+/** Parses the `call` import record, and its deletion, strictly into the form in which calls are stored. */
 import { createHash } from 'node:crypto';
 import { snakeCase } from '@crs/kit/data/column';
 import {
@@ -19,7 +19,7 @@ import { z } from 'zod';
 import type { QaBlock, Transcript } from './call.ts';
 import { CONTENT, METADATA, type Content, type Metadata } from './columns.ts';
 
-/** A whole call. A property that the line leaves out is null or empty. */
+/** A whole call. A property that is absent from the line is null or empty. */
 export interface CallRecord extends Metadata, Content {
   deleted: false;
   organization: string;
@@ -55,12 +55,12 @@ function shapeOf(fields: Field[]): object {
   return Object.fromEntries(fields.map(([, property, schema]) => [property, schema]));
 }
 
-/** The columns that hold a value of the line just as its schema gives it. */
+/** The columns whose value is a property of the line as parsed. */
 function valuesOf(line: { expert: Record<string, unknown> | null }): Omit<Metadata & Content, 'callId'> {
   const values: Record<string, unknown> = {};
   for (const [name, property] of LINE_FIELDS) values[name] = (line as Record<string, unknown>)[property];
   for (const [name, property] of EXPERT_FIELDS) values[name] = line.expert?.[property] ?? null;
-  // The table of columns declares the type of each column and the schema of its property together.
+  // TypeScript can't infer this. `columns.ts` declares the type of each column together with the schema of its property.
   return values as ReturnType<typeof valuesOf>;
 }
 
@@ -130,13 +130,13 @@ const deletion = z
 /** A line of type `call`. */
 export const callLine = z.discriminatedUnion('deleted', [call, deletion], 'must be true or false');
 
-/** A list without a segment holds no transcript. */
+/** An empty list means no transcript. */
 function recorded(kind: Transcript['kind'], content: z.output<typeof transcript>): Transcript[] {
   if (content === null || (content.length === 0 && typeof content !== 'string')) return [];
   return [{ kind, content }];
 }
 
-/** Where a value occurs for the second time, or -1. */
+/** Returns the index of the first repeated value, or -1. */
 function firstRepeated(values: string[]): number {
   const seen = new Set<string>();
   return values.findIndex((value) => seen.size === seen.add(value).size);
@@ -146,7 +146,7 @@ function refuse(context: z.RefinementCtx, path: PropertyKey[], message: string):
   context.addIssue({ code: 'custom', path, message });
 }
 
-/** The id of a block that was recorded without one: the same whenever the same file is imported. A UUID of version 8 (RFC 9562). */
+/** Derives the id of a block that was recorded without one, so that importing the same file again changes nothing. A UUID of version 8 (RFC 9562). */
 export function derivedId(organization: string, id: string, position: number): string {
   const bytes = createHash('sha256')
     .update(JSON.stringify([organization, id, position]))

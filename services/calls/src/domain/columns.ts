@@ -1,4 +1,4 @@
-/** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
+/** The columns of `calls.calls`, each declared once. The schema of an import line, the written row and the select lists are derived from them. */
 import * as column from '@crs/kit/data/column';
 import {
   timestamp,
@@ -44,7 +44,7 @@ const participant = z.strictObject({
   email: orNull(email).describe('Any address, not only of a user.'),
 });
 
-/** A call's hashes depend on the order of the columns, and on that of the parts of the stored JSON: another order moves `updatedAt` at the next import. */
+/** A call's hashes depend on the order of the columns and of the parts of the stored JSON. Changing the order changes `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
   projectId: fromLine(column.uuid.orNull, orNull(uuid), 'Null: only the user who conducted the call sees it in the tools.'),
@@ -69,7 +69,7 @@ export const METADATA = {
   jobTitle: fromExpert('job_title', 'Job title.'),
   employer: fromExpert('organization', 'The employer.'),
   name: fromExpert('name', 'The real name.'),
-  // It stands in the place of each label, so a long one would multiply the length of a transcript.
+  // The name replaces each label in a transcript, so a long name would multiply the transcript's length.
   anonymizedName: fromLine(
     column.text.orNull,
     orNull(textOf(0, 200)),
@@ -77,10 +77,10 @@ export const METADATA = {
   ),
 };
 
-/** Texts that filters compare in any case. The table holds each a second time, folded, in a column `<name>_folded`. */
+/** Texts that filters compare case-insensitively. The table also has each of them folded, in a column `<name>_folded`. */
 export const FOLDED = ['segment', 'source', 'country', 'jobTitle', 'employer'] as const;
 
-/** Filled as the columns are, but stored as parts of `detail_json` alone. */
+/** Filled like the columns, but stored only as parts of `detail_json`. */
 export const CONTENT = {
   bio: fromExpert('bio', 'Short biography.'),
   language: text('Language of the transcripts, such as `en`.'),
@@ -99,7 +99,7 @@ const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name
 export const USER_LIST_ITEM = {
   ...{ callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source },
   createdAt: column.timestamp,
-  /** `date`, or `createdAt` where there is none. */
+  /** `date`, or `createdAt` if there is none. */
   recency: column.timestamp,
 };
 

@@ -18,15 +18,15 @@ export interface ExportedCall extends Metadata, Stored {
 interface LineInput {
   organization: string;
   call: ExportedCall;
-  /** E-mails by user id; a user who isn't there is being deleted. */
+  /** E-mails by user id. A user who is missing is being deleted. */
   emails: Map<string, string>;
 }
 
-/** Makes a line. Long ones are made in the worker thread, which imports this module. */
+/** Renders a line. Long ones are rendered in the worker thread, which imports this module. */
 export const run: WorkerTask<LineInput, Uint8Array>['run'] = (input) => Buffer.from(JSON.stringify(exportLine(input)));
 export const lineWriter: WorkerTask<LineInput, Uint8Array> = { url: import.meta.url, run };
 
-/** The line that an import makes the call of. If it would be too long for an import, it leaves out what an import makes by itself. */
+/** Returns the line that imports as this call. If it would be too long for an import, it omits what an import derives by itself. */
 function exportLine({ organization, call, emails }: LineInput): object {
   const content = contentOf(call);
   const line = lineOf(organization, { ...call, ...content }, emails);
@@ -64,7 +64,7 @@ function lineOf(organization: string, call: ExportedCall & AllContent, emails: M
     const email = emails.get(userId);
     return email === undefined ? [] : { email, text };
   });
-  // Users have other ids elsewhere, so the order of ids says nothing.
+  // Ordered by e-mail, because user ids differ between installations.
   notes.sort((a, b) => (fold(a.email) < fold(b.email) ? -1 : 1));
   return withoutNulls({
     type: 'call',

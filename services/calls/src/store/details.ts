@@ -37,7 +37,7 @@ export function callColumns(first: number): string {
   ].join(', ');
 }
 
-/** A page's calls. All columns but `length` are null if the call doesn't fit into the page; `length` is null if there is no call. */
+/** A page's calls. All columns but `length` are null if the call doesn't fit into the page; `length` is null if the call doesn't exist. */
 export const DETAILS = { ...CALL, detailJson: column.text.orNull, length: column.bigint.orNull };
 
 type PageRow = column.RowOf<typeof DETAILS>;

@@ -9,7 +9,7 @@ const TEXT = `select ${column.selectList(CALL)}, case when $5 then verbatim end 
     (select n.text from calls.notes n where n.organization = $1 and n.call_id = $2 and n.user_id = $3) as notes
   from calls.calls where organization = $1 and call_id = $2 and (conducted_by = $3 or project_id = any($4::uuid[]))`;
 
-/** One call, where the user conducted it or sees its project, with the user's own notes. */
+/** Reads a call, if the user conducted it or may see its project, with the user's own notes. */
 export function getUserCall(
   organization: string,
   userId: string,

@@ -3,7 +3,7 @@ import type { Statement } from '@crs/kit/data/database';
 import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ROW = {
-  /** Null, as `listItemJson` is, in the one row of an empty page. That row holds only the total. */
+  /** Null, like `listItemJson`, in the single row of an empty page, which has only the total. */
   callId: column.text.orNull,
   listItemJson: column.text.orNull,
   total: column.integer,
@@ -11,7 +11,7 @@ const ROW = {
 
 const DETAIL_ROW = {
   ...DETAILS,
-  /** Also there if the detail was not read; null in the one row of an empty page. */
+  /** Set even if the detail was not read; null in the single row of an empty page. */
   callId: column.text.orNull,
   total: column.integer,
 };
@@ -75,7 +75,7 @@ const CHANGED_PAGE = `${KEYS_OF_CHANGED_PAGE}
 const DETAILS_OF_PAGE = withDetails(KEYS_OF_LATER_PAGE, '(select newer + whole + older as total from sums)', 10);
 const DETAILS_OF_CHANGED_PAGE = withDetails(KEYS_OF_CHANGED_PAGE, '(select count(*)::int as total from changed)', 7);
 
-/** @param first as of {@link detailsSql} */
+/** @param first see {@link detailsSql} */
 function withDetails(keys: string, total: string, first: number): string {
   const details = detailsSql('positions', first, 'read none');
   return `${keys},

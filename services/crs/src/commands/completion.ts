@@ -6,11 +6,11 @@ const SCRIPTS = {
   fish: fishCompletion,
 };
 
-/** `crs completion`: scripts by which a shell completes commands and options. */
+/** `crs completion`: prints completion scripts for shells. */
 export function completionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print a script by which a shell completes commands and options')
+    .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .addHelpText(
       'after',
@@ -33,16 +33,16 @@ function pathsOf(command: Command, path: string): Path[] {
   return [{ path, words: [...words, ...choices], flags }, ...commands.flatMap((each) => pathsOf(each, `${path} ${each.name()}`))];
 }
 
-/** The words that may follow a command. They are names of commands and options, so none has a character that a shell reads in its own way. */
+/** The words that may follow a command. They are names of commands and options, so they have no characters that are special to a shell. */
 interface Path {
-  /** The command with the commands above it, such as `crs key create`. */
+  /** The full name of the command, such as `crs key create`. */
   path: string;
   /** Commands and arguments. */
   words: string[];
   flags: string[];
 }
 
-/** A script for bash, which zsh runs, too. The words of the line that name commands tell what may follow. */
+/** Returns a script for bash, which zsh can run too. It completes by the command that the words of the line name. */
 function bashCompletion(paths: Path[]): string {
   const known = paths.map(({ path }) => `'${path}'`).join('|');
   const cases = paths.map(({ path, words, flags }) => `    '${path}') words='${[...words, ...flags].join(' ')}' ;;`);
@@ -62,7 +62,7 @@ complete -o default -F _crs crs
 `;
 }
 
-/** A script for fish. */
+/** Returns a script for fish. */
 function fishCompletion(paths: Path[]): string {
   const known = paths.map(({ path }) => `'${path}'`).join(' ');
   const lines = paths.flatMap(({ path, words, flags }) => {

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts';
 import { Failure } from '../failure.ts';
 import { escapeControls } from '../output.ts';
 
-/** `crs export`: everything of an organization, as lines for `crs import`. */
+/** `crs export`: all records of an organization, as lines for `crs import`. */
 export function exportCommand(program: Command): void {
   program
     .command('export')
@@ -68,7 +68,7 @@ function idOf(line: Uint8Array): string {
 const LINE_END = Buffer.from('\n');
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows counts on standard error if that is a terminal, and standard output is none. */
+/** Shows counts on standard error if it is a terminal and standard output isn't. */
 function progressOf(counts: Map<string, number>): { update: () => void; stop: () => void } {
   if (!process.stderr.isTTY || process.stdout.isTTY) return { update: () => undefined, stop: () => undefined };
   const text = () => [...counts].map(([type, count]) => `${type} ${count}`).join(', ');

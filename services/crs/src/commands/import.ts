@@ -23,7 +23,7 @@ export function importCommand(program: Command): void {
     .option('--check', 'store nothing, and name each line that an import would refuse')
     .option('--schema', 'print the JSON Schema of a line, and do nothing else')
     .on('option:schema', () => {
-      // A listener comes before the check that the file is named.
+      // In a listener, because it must run before the check that a file is given.
       process.stdout.write(readFileSync(new URL('../import/schema.json', import.meta.url)));
       throw new CommanderError(0, 'crs.schema', '');
     })

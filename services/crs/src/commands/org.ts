@@ -97,7 +97,7 @@ function withSettings(target: Command): Command {
   return target
     .option('--write-surface <on|off>', 'whether it may create projects over REST', onOff)
     .option('--anonymize <on|off>', 'whether interviewees appear under replaced names', onOff)
-    .option('--allowed-fields <fields>', 'gated fields in its answers: a,b or default or none', allowedFields)
+    .option('--allowed-fields <fields>', 'fields that its responses may contain: a,b or default or none', allowedFields)
     .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
     .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
     .option(

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { command, connected } from '../command.ts';
 import { show, type OutputOptions } from '../output.ts';
 
-/** `crs status`: whether the services answer. */
+/** `crs status`: whether the services respond. */
 export function statusCommand(program: Command): void {
-  command(program, 'status', 'show whether the services, PostgreSQL and Redis answer; exit code 1 if one does not').action(
+  command(program, 'status', 'show whether the services, PostgreSQL and Redis respond; exit code 1 if one does not').action(
     async (options: OutputOptions) => {
       const { checkAll } = await import('../status.ts');
       await connected(async (connection) => {

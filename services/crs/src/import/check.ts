@@ -14,7 +14,7 @@ interface Reference {
   name: string;
 }
 
-/** A line that its service can use. */
+/** A line that its service could parse. */
 type ImportRecord = Record<string, unknown>;
 
 /** Well below the limits of the projects service, and of a message to it. */
@@ -94,7 +94,7 @@ function recordOf(line: ImportRecord) {
   return { type: line['type'] as ReferenceType, name: line[name] as string };
 }
 
-/** In the order in which an import looks at them: it names the first reference that is missing. */
+/** In the order in which an import checks them, because it reports the first missing one. */
 function referencesOf(line: ImportRecord): Reference[] {
   const people = (list: 'members' | 'notes') =>
     ((line[list] ?? []) as { email: string }[]).map(({ email }, i) => ({

@@ -7,8 +7,8 @@ import type { Line } from './lines.ts';
 export type Taker = Service | 'erasure';
 
 /**
- * The service that stores each type of record, and the target that deletes it, in the order of an export, in which records refer to earlier ones
- * only. A type without `deletedBy` can't be deleted by an import.
+ * For each type of record, the service that stores it and the target that deletes it. In the order of an export, in which records refer only to earlier
+ * ones. A type without `deletedBy` can't be deleted by an import.
  */
 export const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['organization', { storedBy: 'auth' }],

@@ -22,7 +22,7 @@ export const deletionLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('user'), organization: organizationId, email, deleted: z.literal(true) }),
 ]);
 
-/** Parses lines that delete users and projects. Names that don't exist are no errors. */
+/** Parses lines that delete users and projects. It is not an error if these don't exist. */
 export function parseDeletions(lines: ImportLine[]) {
   const records: z.output<typeof deletionLine>[] = [];
   const errors: ImportError[] = [];

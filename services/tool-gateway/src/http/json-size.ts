@@ -4,8 +4,8 @@ const CLOSERS = new Set(Buffer.from(']}'));
 const SPACES = new Set(Buffer.from(' \t\r\n'));
 
 /**
- * The number of values in JSON text, containers included and names of members not, and how deep its containers are nested. It takes one
- * pass over the bytes and no memory, so it can be asked before the text is parsed. For text that isn't JSON the numbers mean nothing.
+ * Counts the values in JSON text, including containers but not member names, and measures how deep containers are nested. It needs one pass over the
+ * bytes and no memory, so it can guard a parser. For text that isn't JSON, the numbers are meaningless.
  */
 export function sizeOfJson(bytes: Uint8Array): { values: number; depth: number } {
   let values = 1;
@@ -15,7 +15,7 @@ export function sizeOfJson(bytes: Uint8Array): { values: number; depth: number }
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
     if (SPACES.has(byte)) continue;
-    // The first byte in a container that isn't its end begins its first value; each comma announces one more.
+    // A container's first value begins after its opening bracket, unless it is empty. Each comma precedes one more value.
     if (follows && !CLOSERS.has(byte)) values++;
     follows = false;
     if (byte === QUOTE) {

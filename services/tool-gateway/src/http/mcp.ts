@@ -14,7 +14,7 @@ import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import { RpcRefusal, type Answer, type ToolRequest } from '../protocol/serve-tools.ts';
+import { RpcRefusal, type HttpResult, type ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeUnauthenticated, isPreflight } from './limits.ts';
@@ -33,31 +33,34 @@ const JSON_TYPE = new TypeIs(['application/json']);
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Of a message. The arguments of the tools are small. */
+/** Bounds of a message, whose arguments are small. */
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 32;
 
-/** `/mcp`. The order of checks: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, its turn, arguments. */
+/**
+ * Creates the handler of `/mcp`. It checks, in this order: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON,
+ * batch, protocol, tool name, scope and rate limit. Then it waits for a slot and checks the arguments.
+ */
 export function mcp(context: Context, options: McpOptions) {
   const duration = meter('tool-gateway').createHistogram('crs.tool.call.duration', {
     unit: 's',
-    description: 'Time that a tool took, by the status that REST would have answered with.',
+    description: 'Duration of tool calls, by the status that REST would have returned.',
   });
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
     const foreign = foreignRefusal(request, options.origins);
     if (foreign) {
-      // The app has charged a preflight.
+      // The app has already charged preflights.
       if (!isPreflight(request)) await chargeUnauthenticated(options, request);
       throw foreign;
     }
-    if (answersOrigin(request, response)) return;
+    if (handleCors(request, response)) return;
     const user = await authenticate(request, response, options);
     const { logFields } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
     const bytes = await readBody(request).catch(async (error: unknown) => {
-      // A body that doesn't arrive whole has used the gateway like a message.
+      // An incomplete body has cost the gateway as much as a message.
       await chargeMessage(options, user);
       throw error;
     });
@@ -75,17 +78,17 @@ export function mcp(context: Context, options: McpOptions) {
         duration.record(seconds, { 'crs.tool.name': tool, 'http.response.status_code': status }),
       log: options.log,
     };
-    const answer = await serve(request, body, tools, options);
+    const result = await serve(request, body, tools, options);
     await yieldWhenDue();
-    const encoded = Buffer.from(answer.body);
+    const encoded = Buffer.from(result.body);
     await yieldWhenDue();
-    send(answer, encoded, response);
+    send(result, encoded, response);
   };
 }
 
 /**
- * Checks tool name, scope and rate, and waits for the message's turn.
- * @returns the refusal that replaces the tool's answer, if there is one
+ * Checks tool name, scope and rate limit, and waits for a slot.
+ * @returns the refusal that becomes the tool's result, if any
  * @throws Refusal 403 for a missing scope, 429 or 503 for a message that calls no tool
  */
 async function admit(
@@ -107,8 +110,8 @@ async function admit(
   }
 }
 
-/** Lets the page that sends a request read the answer. @returns whether the request was a preflight, which this function has answered */
-function answersOrigin(request: ExpressRequest, response: ExpressResponse): boolean {
+/** Sets CORS headers, and responds to a preflight. @returns whether the request is a preflight */
+function handleCors(request: ExpressRequest, response: ExpressResponse): boolean {
   const { origin } = request.headers;
   if (origin !== undefined) {
     response.set({
@@ -128,8 +131,8 @@ function answersOrigin(request: ExpressRequest, response: ExpressResponse): bool
 }
 
 /**
- * Authenticates the user. A request without a usable token is charged to its address.
- * @throws Refusal 401 or 429, ServiceError where auth is away
+ * Authenticates the user. A request without a valid token is charged to its address.
+ * @throws Refusal 401 or 429, ServiceError if auth is unavailable
  */
 async function authenticate(
   request: ExpressRequest,
@@ -162,7 +165,7 @@ function checkMediaTypes(request: ExpressRequest): void {
   }
 }
 
-/** Methods that the log names; a client can send any text as its method. */
+/** Methods that are logged by name. A client may send any text as its method. */
 const METHODS = new Set(['initialize', 'notifications/initialized', 'ping', 'server/discover', 'tools/call', 'tools/list']);
 
 function methodOf(body: unknown): string {
@@ -170,7 +173,7 @@ function methodOf(body: unknown): string {
   return typeof method === 'string' && METHODS.has(method) ? method : 'other';
 }
 
-/** The JSON-RPC message of a body. @throws RpcRefusal 400 */
+/** Parses a JSON-RPC message. @throws RpcRefusal 400 */
 function parseMessage(bytes: Buffer): object {
   const { values, depth } = sizeOfJson(bytes);
   if (values > MAX_VALUES || depth > MAX_DEPTH) {
@@ -187,26 +190,26 @@ function parseMessage(bytes: Buffer): object {
   return body;
 }
 
-async function serve(request: ExpressRequest, body: object, tools: ToolRequest, { origins }: McpOptions): Promise<Answer> {
+async function serve(request: ExpressRequest, body: object, tools: ToolRequest, { origins }: McpOptions): Promise<HttpResult> {
   const web = toWebRequest(request, origins.publicUrl);
   if (await speaksLegacy(web, body)) return serveLegacy(request.get('mcp-protocol-version'), body, tools);
   return serveModern(web, body, tools);
 }
 
-/** The request as the newer SDK takes it, without the body, which it gets parsed. */
+/** Converts the request for the newer SDK, without the body, which it gets separately. */
 function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   const headers = new Headers();
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
-  // The Accept header was checked before; the SDK looks for exactly this text.
+  // Already checked. The SDK requires exactly this text.
   headers.set('accept', 'application/json, text/event-stream');
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
-function send({ status, headers }: Answer, body: Buffer, response: ExpressResponse): void {
+function send({ status, headers }: HttpResult, body: Buffer, response: ExpressResponse): void {
   response.status(status);
   for (const [name, value] of headers) response.set(name, value);
-  // A notification's answer has no body, and no length either.
+  // The response to a notification has neither a body nor a Content-Length.
   if (body.length > 0) response.set('Content-Length', String(body.length));
   response.end(body);
 }

@@ -3,7 +3,7 @@ import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 
-/** RFC 9728: tells clients who issues tokens for `/mcp`, at the address with the path and at the one without. Any page may read it. */
+/** Serves the protected resource metadata (RFC 9728), which names the issuer of tokens for `/mcp`, at both standard paths. Pages of any origin may read it. */
 export function metadata(publicUrl: string): Router {
   const body = JSON.stringify({
     resource: `${publicUrl}/mcp`,
@@ -18,7 +18,7 @@ export function metadata(publicUrl: string): Router {
       stateOf(response).route = path;
       response.set('Access-Control-Allow-Origin', '*');
       if (request.method === 'OPTIONS') {
-        // Clients also send their protocol version here, and browsers ask first whether they may.
+        // Clients send their protocol version here too, for which browsers send a preflight.
         response.set({ 'Access-Control-Allow-Methods': 'GET', 'Access-Control-Allow-Headers': 'MCP-Protocol-Version' });
         response.status(204).end();
         return;

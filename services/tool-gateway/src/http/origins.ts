@@ -15,7 +15,7 @@ export interface Origins {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The refusal of a request whose `Host` doesn't name this server, or that a page of a foreign origin sends. */
+/** Returns the refusal of a request whose `Host` isn't this server's or whose page has a foreign origin; undefined if it is allowed. */
 export function foreignRefusal(request: IncomingMessage, origins: Origins): Refusal | undefined {
   if (!namesUs(request, origins)) return foreignHost;
   return isAllowedOrigin(request.headers.origin, origins) ? undefined : foreignOrigin;
@@ -25,8 +25,8 @@ const foreignOrigin = new Refusal(403, 'unauthorized', 'Pages of this origin may
 const foreignHost = new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
 
 /**
- * Protects against DNS rebinding, by which a foreign page makes a browser reach this server under the page's own name.
- * @throws Refusal 403 where the `Host` doesn't name this server
+ * Protects against DNS rebinding, by which a foreign page makes a browser send requests to this server under the page's own host name.
+ * @throws Refusal 403 if the `Host` isn't this server's
  */
 export function checkHost(request: IncomingMessage, origins: Origins): void {
   if (!namesUs(request, origins)) throw foreignHost;
@@ -35,11 +35,11 @@ export function checkHost(request: IncomingMessage, origins: Origins): void {
 function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
   const { host = '' } = request.headers;
   const isOurs = host.toLowerCase() === ours || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
-  // Node reads the first of several without a word.
+  // If the header is repeated, Node silently uses the first one.
   return isOurs && request.headersDistinct['host']?.length === 1;
 }
 
-/** Whether a page of that origin may call the tools. Programs send no origin. */
+/** Whether pages of that origin may call the tools. Programs send no origin. */
 function isAllowedOrigin(origin: string | undefined, { publicUrl, allowed, loopback }: Origins): boolean {
   if (origin === undefined) return true;
   return origin === publicUrl || allowed.includes(origin) || (loopback && LOOPBACK.has(nameOf(origin)));

@@ -7,64 +7,73 @@ import { stateOf } from '@crs/kit/http/request';
 import { addressKey, type RequestQueue } from '@crs/kit/http/request-queue';
 import { chargeSignIn, isPreflight, type SignInCharging } from './limits.ts';
 import { checkHost, type Origins } from './origins.ts';
-import { passOn, type Upstream } from './pass-on.ts';
-import { passedPath, splitTarget } from './sign-in-paths.ts';
+import { forward, type Upstream } from './forward.ts';
+import { forwardedPath, splitTarget } from './forwarded-paths.ts';
 
 export interface SignInOptions extends SignInCharging {
-  /** Auth's HTTP listener. Absent: there is no sign-in here. */
+  /** Auth's HTTP listener. Absent: sign-in is disabled. */
   signIn: Upstream | undefined;
   origins: Origins;
   queue: RequestQueue;
 }
 
-/** The client's headers that are passed on. Other headers are for the gateway alone, or state facts that only the gateway may state. */
-const OF_PROGRAMS = ['accept', 'authorization', 'content-type', 'user-agent'];
+/** The client's headers to forward. All others are only for the gateway, or are ones that only the gateway may set. */
+const PROGRAM_HEADERS = ['accept', 'authorization', 'content-type', 'user-agent'];
 const FETCH_METADATA = ['sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
-const OF_BROWSERS = ['accept', 'accept-language', 'content-type', 'cookie', 'origin', 'referer', 'user-agent', ...FETCH_METADATA];
+const BROWSER_HEADERS = [
+  'accept',
+  'accept-language',
+  'content-type',
+  'cookie',
+  'origin',
+  'referer',
+  'user-agent',
+  ...FETCH_METADATA,
+];
 
-/** Passes sign-in on to auth, so that issuer, tools and pages share one origin. */
+/** Forwards sign-in requests to auth, so that issuer, tools and pages share one origin. */
 export function signIn(options: SignInOptions) {
   const { host, protocol } = new URL(options.origins.publicUrl);
   const origin = { Host: host, 'X-Forwarded-Host': host, 'X-Forwarded-Proto': protocol.slice(0, -1) };
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     const [path, query] = splitTarget(request.url);
-    const passed = passedPath(path);
-    if (!options.signIn || !passed) {
+    const destination = forwardedPath(path);
+    if (!options.signIn || !destination) {
       next();
       return;
     }
-    stateOf(response).route = passed.route;
+    stateOf(response).route = destination.route;
     const address = addressOf(options, request);
-    if (!passed.isPage) response.set(ANY_ORIGIN);
+    if (!destination.isPage) response.set(ANY_ORIGIN);
     if (!isPreflight(request)) await chargeSignIn(options, address);
     if (!path.startsWith('/.well-known/')) checkHost(request, options.origins);
-    if (!passed.isPage && answersAnyOrigin(request, response, passed.methods)) return;
-    if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
+    if (!destination.isPage && handlePreflight(request, response, destination.methods)) return;
+    if (!destination.methods.includes(request.method)) throw methodNotAllowed(destination.methods);
     const body = await readBody(request);
     await options.queue.enter(addressKey(address), response);
-    await passOn(options.signIn, request, response, {
-      target: passed.path + query,
+    await forward(options.signIn, request, response, {
+      target: destination.path + query,
       body,
-      keep: passed.isPage ? OF_BROWSERS : OF_PROGRAMS,
-      // The first address of a /64 stands for it.
+      keep: destination.isPage ? BROWSER_HEADERS : PROGRAM_HEADERS,
+      // A /64 is represented by its first address.
       headers: { ...origin, 'X-Forwarded-For': address.replace('/64', '') },
     });
   };
 }
 
-/** Whether people read the errors of a request. */
+/** Whether a request's errors are displayed to people. */
 export function isPage({ url }: IncomingMessage): boolean {
-  return passedPath(splitTarget(url!)[0])?.isPage === true;
+  return forwardedPath(splitTarget(url!)[0])?.isPage === true;
 }
 
-/** Headers of every answer to a program: its page may be of any origin. */
+/** CORS headers of responses to programs, which may be pages of any origin. */
 const ANY_ORIGIN = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
 };
 
-/** @returns whether the request was a preflight, which this function has answered */
-function answersAnyOrigin(request: Request, response: Response, methods: string[]): boolean {
+/** Responds to a preflight. @returns whether the request is one */
+function handlePreflight(request: Request, response: Response, methods: string[]): boolean {
   if (request.method !== 'OPTIONS') return false;
   response.set({
     'Access-Control-Allow-Methods': methods.join(', '),

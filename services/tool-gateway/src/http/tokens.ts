@@ -10,7 +10,7 @@ import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/c
 /** The services that the tools call. */
 const SERVICES = ['calls', 'projects', 'entities'];
 
-/** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
+/** Exchanges access tokens for caller tokens. Calls auth once a second for a token in use. */
 export class Tokens {
   readonly #cache: CredentialCache<AuthenticateTokenResponse>;
   readonly #metadataUrl: string;
@@ -23,12 +23,12 @@ export class Tokens {
       lookUps,
     );
     this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
-    // RFC 6750: no error code where no credential was sent.
+    // RFC 6750: no error code if the request has no credential.
     this.#missing = this.#unauthorized('');
     this.#invalid = this.#unauthorized('error="invalid_token", ');
   }
 
-  /** @throws Refusal 401, or ServiceError where auth can't be asked */
+  /** @throws Refusal 401, or ServiceError if auth is unavailable */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateTokenResponse> {
     const token = tokenOf(authorization);
     if (token === undefined) throw authorization === undefined ? this.#missing : this.#invalid;
@@ -45,7 +45,7 @@ export class Tokens {
     return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });
   }
 
-  /** An HTTP refusal: from a tool's result, clients couldn't learn that they have to ask for a scope. */
+  /** Returns an HTTP refusal, because clients request a missing scope only in response to a 403, not to a tool's result. */
   insufficientScope(needed: string): Refusal {
     const challenge = this.#challenge('error="insufficient_scope", ', needed);
     return new Refusal(403, 'unauthorized', `This tool needs the scope ${needed}.`, { 'WWW-Authenticate': challenge });

@@ -21,7 +21,7 @@ import {
   RpcRefusal,
   SERVER,
   UNKNOWN_TOOL,
-  type Answer,
+  type HttpResult,
   type ToolRequest,
   type ToolResult,
 } from './serve-tools.ts';
@@ -33,7 +33,7 @@ const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest[
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /** Serves one POST, without a session, by its own SDK server. @param version the `MCP-Protocol-Version` header */
-export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
+export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<HttpResult> {
   if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version) && !isInitializeRequest(body)) {
     const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
     throw new RpcRefusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);

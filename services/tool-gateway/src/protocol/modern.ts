@@ -1,13 +1,22 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
 import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { callTool, findTool, INSTRUCTIONS, LISTED, SERVER, UNKNOWN_TOOL, type Answer, type ToolRequest } from './serve-tools.ts';
+import {
+  callTool,
+  findTool,
+  INSTRUCTIONS,
+  LISTED,
+  SERVER,
+  UNKNOWN_TOOL,
+  type HttpResult,
+  type ToolRequest,
+} from './serve-tools.ts';
 
 /** Whether a request uses an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
   return isLegacyRequest(request, body);
 }
 
-export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Answer> {
+export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<HttpResult> {
   let failure: { error: unknown } | undefined;
   const handler = createMcpHandler(
     // The SDK calls this once it has checked the headers.

@@ -40,7 +40,8 @@ export interface ToolResult {
   isError?: boolean;
 }
 
-export interface Answer {
+/** The HTTP response to a message. */
+export interface HttpResult {
   status: number;
   headers: Iterable<readonly [name: string, value: string]>;
   /** JSON; empty for a notification. */

@@ -8,8 +8,7 @@ import { STYLE } from './layout.ts';
  * `form-action` allows this origin only. Chromium applies it to every redirect after a form, including the client's, which can't be known
  * beforehand. So the response to a form is `continuePage`, never a redirect to another origin.
  *
- * There is no `Cross-Origin-Opener-Policy`, because it would cut off `window.opener`, to which web clients that open these pages in a popup
- * report at the end. `consentPage` prevents clickjacking through the opener instead.
+ * There is no `Cross-Origin-Opener-Policy`, because it would clear `window.opener`. Web clients that open these pages in a popup use it to get the result. `consentPage` prevents clickjacking through the opener instead.
  */
 export const FLOW_HEADERS = {
   'Content-Security-Policy': [

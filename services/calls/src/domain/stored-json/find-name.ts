@@ -12,7 +12,7 @@ export interface NamePattern {
   /** How many {@link SUFFIX_STARTS} the spellings contain. A name in a text ends before the next one. */
   suffixStartCounts: ReadonlySet<number>;
   colonCount: number;
-  /** A longer text isn't compared with the name. The limit leaves room for suffixes and invisible characters. */
+  /** A longer text isn't compared with the name. The limit allows for suffixes and invisible characters. */
   maxLength: number;
 }
 

@@ -1,10 +1,10 @@
-// Measures the memory of a system that nobody asks anything, and how soon `npm start` is ready.
+// Measures the memory of an idle system, and how soon `npm start` is ready.
 //
-//   node bench/rest.ts [--seconds 60] [--rounds 5]
+//   node bench/idle.ts [--seconds 60] [--rounds 5]
 //
-// It runs on Linux. Prints the resident memory of each service in MiB, without pages of files, so long after its start, and as long after 3,000 requests; then, for each warm
-// start of `npm start`, the seconds until it is ready and the memory of its one process. Promised: a service at most 90 MiB after its start, the one
-// process at most 200 MiB, a warm start at most 3 s.
+// Linux only. Prints the resident memory of each service in MiB, without file-backed pages, `--seconds` after its start and `--seconds` after 3,000 requests.
+// Then prints, for each warm start of `npm start`, the seconds until it is ready and the memory of its single process. Goals: a service at most 90 MiB after
+// its start, the single process at most 200 MiB, a warm start at most 3 s.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ async function print(when: string, { pids }: System): Promise<void> {
   console.log(`${when}: ${list}; at most ${worst(sizes).toFixed(0)} MiB (90)`);
 }
 
-/** A first start, which makes the database, and then warm ones. */
+/** Measures the first start, which creates the database, and then warm starts. */
 async function npmStart(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-rest-'));
   const [api, tools] = await freePorts(2);
@@ -80,11 +80,11 @@ async function npmStart(): Promise<void> {
     sizes.push(size);
   }
   printFigure('seconds of a warm start', times, { atMost: 3 });
-  printFigure('MiB of the one process', sizes, { atMost: 200 });
+  printFigure('MiB of the single process', sizes, { atMost: 200 });
   await rm(directory, { recursive: true, force: true });
 }
 
-/** The process that runs all services, among those that `npm` has started. */
+/** Returns the id of the process that runs all services, among those that `npm` has started. */
 function serverOf(npm: ChildProcess): number {
   const all = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(all)];
   const found = all(npm.pid!).findLast((pid) =>
@@ -94,7 +94,7 @@ function serverOf(npm: ChildProcess): number {
   return found;
 }
 
-/** Resident memory in MiB without pages of files, such as the text of Node.js, which all processes share. */
+/** Returns the resident memory in MiB, without file-backed pages such as the code of Node.js, which all processes share. */
 async function resident(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) / 1024;

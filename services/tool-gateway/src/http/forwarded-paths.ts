@@ -1,11 +1,11 @@
-/** A path that is passed on to auth. No other paths are. */
-export interface PassedPath {
+/** A path that is forwarded to auth. No other paths are. */
+export interface ForwardedPath {
   /** The path's template, for logs and metrics. */
   route: string;
   methods: string[];
-  /** The path as auth knows it. */
+  /** The path at auth. */
   path: string;
-  /** Whether people read the answer as a page. Otherwise programs ask, also from pages of any origin. */
+  /** Whether the response is a page for people. Otherwise it is for programs, which may run in pages of any origin. */
   isPage: boolean;
 }
 
@@ -13,7 +13,7 @@ const READ = ['GET', 'HEAD'];
 const FOR_PROGRAMS = new Map([
   ['/.well-known/oauth-authorization-server', READ],
   ['/.well-known/openid-configuration', READ],
-  // Some clients ask for the metadata at a path of `/mcp`; it is the same document.
+  // Some clients append `/mcp` to the metadata paths. They get the same document.
   ['/.well-known/oauth-authorization-server/mcp', READ],
   ['/.well-known/openid-configuration/mcp', READ],
   ['/jwks', READ],
@@ -22,27 +22,27 @@ const FOR_PROGRAMS = new Map([
   ['/revoke', ['POST']],
 ]);
 
-/** An id is an identifier or a file name. It is nothing that another parser could read as `..` or an escape. */
+/** The patterns of ids exclude anything that another URL parser could read as `..` or as an escape. */
 const PAGES = [
   { route: '/', pattern: /^\/$/ },
   { route: '/authorize', pattern: /^\/authorize$/ },
   { route: '/authorize/:id', pattern: /^\/authorize\/[\w-][\w.-]*$/ },
-  // Of the form of an organization's id: `ORGANIZATION_ID`.
+  // The same pattern as `ORGANIZATION_ID`.
   { route: '/sign-in/callback/:organization', pattern: /^\/sign-in\/callback\/[a-z0-9][a-z0-9-]{0,39}$/ },
   { route: '/sign-in/:id', pattern: /^\/sign-in\/[\w-][\w.-]*$/ },
   { route: '/connections', pattern: /^\/connections$/ },
   { route: '/connections/:id', pattern: /^\/connections\/[\w-][\w.-]*$/ },
 ];
 
-/** @param path without the query, as it was sent */
-export function passedPath(path: string): PassedPath | undefined {
+/** Returns the forwarded path; undefined if it isn't forwarded. @param path undecoded and without the query */
+export function forwardedPath(path: string): ForwardedPath | undefined {
   const methods = FOR_PROGRAMS.get(path);
   if (methods) return { route: path, methods, path: path.replace(/\/mcp$/, ''), isPage: false };
   const page = PAGES.find(({ pattern }) => pattern.test(path));
   return page && { route: page.route, methods: ['GET', 'HEAD', 'POST'], path, isPage: true };
 }
 
-/** A request target's path, and its query with the question mark. */
+/** Splits a request target into its path and its query, which begins with `?`. */
 export function splitTarget(url: string): [path: string, query: string] {
   const at = url.indexOf('?');
   return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at)];

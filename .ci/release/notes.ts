@@ -1,6 +1,6 @@
-// Checks what a release says about itself, and prints its notes: the section of the changelog, then that of the upgrade.
-//   node facts.ts [VERSION]      without VERSION, the next release, whose changes are under Unreleased
-// Each fault goes to standard error; exit code 1 if there is one.
+// Checks a release's versions, changelog and upgrade notes, and prints its release notes: its section of the changelog, then that of the upgrade notes.
+//   node notes.ts [VERSION]      default: the next release, whose changes are under Unreleased
+// Prints faults on standard error; exit code 1 if there is one.
 import { readFileSync } from 'node:fs';
 import { parser, type Release } from 'keep-a-changelog';
 import { parse } from 'yaml';
@@ -10,31 +10,31 @@ const json = (path: string) => JSON.parse(read(path)) as { version: string };
 const found = (path: string, pattern: RegExp) => pattern.exec(read(path))?.[1];
 const wanted = process.argv[2] ?? '';
 const faults: string[] = [];
-const same = (what: string, ...values: (string | undefined)[]) => {
+const requireEqual = (what: string, ...values: (string | undefined)[]) => {
   if (values.includes(undefined) || new Set(values).size > 1) faults.push(`${what}: ${values.join(' | ')}`);
 };
 
 const chart = parse(read('charts/call-research/Chart.yaml')) as { version: string; appVersion: string };
 const { version } = json('package.json');
-same('the version of the installation', wanted || version, version, chart.version, chart.appVersion);
+requireEqual('the version of the installation', wanted || version, version, chart.version, chart.appVersion);
 const client = json('clients/typescript/package.json').version;
-same('the version of the TypeScript client', client, found('clients/typescript/src/version.ts', /VERSION = '(.*)'/));
+requireEqual('the version of the TypeScript client', client, found('clients/typescript/src/version.ts', /VERSION = '(.*)'/));
 if (!found('clients/python/pyproject.toml', /^version = "(.*)"$/m)) faults.push('the Python client has no version');
 
 /** The kinds of Keep a Changelog 1.1.0. */
 const KINDS = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'];
 const changelog = read('CHANGELOG.md');
-/** Whether a text is a day of the calendar, as `2026-12-31`. */
+/** Whether a text is a date that exists, such as `2026-12-31`. */
 function isDay(text = ''): boolean {
   const date = new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : NaN);
   return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text);
 }
 for (const [, title] of changelog.matchAll(/^## (.*)$/gm)) {
   const [, day] = /^\[?\d+\.\d+\.\d+\]? - (.*)$/.exec(title!) ?? [];
-  if (!isDay(day) && !/^\[?Unreleased\]?$/.test(title!)) faults.push(`CHANGELOG.md: "${title}" is no "VERSION - YYYY-MM-DD"`);
+  if (!isDay(day) && !/^\[?Unreleased\]?$/.test(title!)) faults.push(`CHANGELOG.md: "${title}" is not "VERSION - YYYY-MM-DD"`);
 }
 for (const [, kind] of changelog.matchAll(/^### (.*)$/gm)) {
-  if (!KINDS.includes(kind!.toLowerCase())) faults.push(`CHANGELOG.md: ${kind} is no kind of change`);
+  if (!KINDS.includes(kind!.toLowerCase())) faults.push(`CHANGELOG.md: ${kind} is not a kind of change`);
 }
 
 let releases: Release[] = [];
@@ -55,7 +55,7 @@ const changes = [...(described?.changes ?? [])].filter(([, list]) => list.length
 if (described && changes.length === 0) faults.push(`CHANGELOG.md: ${wanted || 'Unreleased'} names no change`);
 
 const upgrading = read('charts/call-research/UPGRADING.md');
-/** The text below the heading of a version. */
+/** Returns the upgrade notes of a version. */
 const upgradeTo = (to: string) =>
   upgrading
     .split(/^## /m)

@@ -21,7 +21,7 @@ beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
   locks = await openSession(world.databaseUrl);
-  await world.load([...tenantRecords('acme'), callLine('acme', 'call_1')]);
+  await world.load(['acme', 'globex'].flatMap((id) => [...tenantRecords(id), callLine(id, 'call_1')]));
   token = await callerToken(world, await world.createKey('acme'), 'calls');
 });
 afterAll(async () => {

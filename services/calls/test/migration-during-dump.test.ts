@@ -24,9 +24,9 @@ let world: OwnWorld;
 let key: string;
 beforeAll(async () => {
   world = await startWorld();
-  await world.load(tenantRecords(ACME));
+  const calls = [ACME, 'globex'].map((id) => callLine(id, 'call-1', { created_at: '2025-03-01T00:00:00Z' }));
+  await world.load([...tenantRecords(ACME), ...tenantRecords('globex'), ...calls]);
   key = await world.createKey(ACME);
-  await sendBatch(world, ACME, [callLine(ACME, 'call-1', { created_at: '2025-03-01T00:00:00Z' })]);
   // More than a pipe takes.
   await world.query(`create table public.filler as select repeat('x', 8 * 1024 * 1024) as text`);
 });

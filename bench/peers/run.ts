@@ -49,7 +49,7 @@ async function startPostgraphile(databaseUrl: string) {
     env: { ...process.env, GRAPHILE_ENV: 'production', NODE_ENV: 'production' },
   });
   const url = `http://127.0.0.1:${port}/graphql`;
-  const ask = async (query: string) => {
+  const run = async (query: string) => {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -57,11 +57,11 @@ async function startPostgraphile(databaseUrl: string) {
     });
     return (await response.json()) as { data?: Record<string, unknown>; errors?: unknown };
   };
-  for (let tries = 0; !(await ask('{ __typename }').catch(() => undefined)); tries++) {
-    if (tries === 100) throw new Error('PostGraphile does not answer.');
+  for (let tries = 0; !(await run('{ __typename }').catch(() => undefined)); tries++) {
+    if (tries === 100) throw new Error('PostGraphile does not respond.');
     await sleep(200);
   }
-  return { url, ask, pid: child.pid!, stop: () => child.kill() };
+  return { url, run, pid: child.pid!, stop: () => child.kill() };
 }
 
 const system = await startSystem();
@@ -99,13 +99,13 @@ try {
     ],
   } as const;
   for (const [kind, [ours, query]] of Object.entries(kinds)) {
-    const { data, errors } = await peer.ask(query);
+    const { data, errors } = await peer.run(query);
     if (!data || errors) throw new Error(`PostGraphile refuses the ${kind}: ${JSON.stringify(errors)}`);
     const sent = { requests: kind === `page ${last}` ? requests / 20 : requests, concurrency: CONCURRENCY };
     const { url, headers, ...body } = ours;
-    const asked = { ...sent, body: JSON.stringify({ query }) };
+    const load = { ...sent, body: JSON.stringify({ query }) };
     const results = await repeat(rounds, async () => ({
-      theirs: (await measure(peer.url, { 'content-type': 'application/json' }, asked, peerPids)).total,
+      theirs: (await measure(peer.url, { 'content-type': 'application/json' }, load, peerPids)).total,
       ours: (await measure(url, headers, { ...sent, ...body }, system.pids)).total,
     }));
     const [own, others] = [results.map((each) => each.ours), results.map((each) => each.theirs)];

@@ -21,7 +21,7 @@ export class Follower {
   readonly faults: string[] = [];
   pages = 0;
   readonly size: PageSize;
-  readonly #ask: (path: string) => Promise<Response>;
+  readonly #send: (path: string) => Promise<Response>;
   readonly #times = new Map<string, string>();
   cursor: string | undefined;
   /** Which fields the details have since the settings last changed. */
@@ -29,9 +29,9 @@ export class Follower {
   #stopped = false;
   #following: Promise<void> | undefined;
 
-  constructor(size: PageSize, ask: (path: string) => Promise<Response>) {
+  constructor(size: PageSize, send: (path: string) => Promise<Response>) {
     this.size = size;
-    this.#ask = ask;
+    this.#send = send;
   }
 
   start(): void {
@@ -53,14 +53,14 @@ export class Follower {
     const { limit, details } = this.size;
     const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.cursor ? `&cursor=${this.cursor}` : ''}`;
     for (;;) {
-      const answer = await this.#ask(path).catch(() => undefined);
-      const text = await answer?.text().catch(() => undefined);
-      if (!answer || text === undefined || answer.status >= 500) {
+      const response = await this.#send(path).catch(() => undefined);
+      const text = await response?.text().catch(() => undefined);
+      if (!response || text === undefined || response.status >= 500) {
         await sleep(50);
         continue;
       }
-      if (answer.status !== 200) {
-        this.faults.push(`a cursor got ${answer.status}: ${text}`);
+      if (response.status !== 200) {
+        this.faults.push(`a cursor got ${response.status}: ${text}`);
         this.#stopped = true;
         return false;
       }

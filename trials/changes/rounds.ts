@@ -37,15 +37,15 @@ export async function followRounds(rounds: Round[], random: () => number): Promi
     await load(operator, FIRST_RECORDS);
     const key = await createKey(operator, ORGANIZATION);
     operator.close();
-    const ask = (path: string) =>
+    const send = (path: string) =>
       fetch(`${system.processes.api}${path}`, {
         headers: { authorization: `Bearer ${key}` },
         signal: AbortSignal.timeout(10_000),
       });
-    const followers = SIZES.map((size) => new Follower(size, ask));
+    const followers = SIZES.map((size) => new Follower(size, send));
     const faults: string[] = [];
     for (const [index, round] of rounds.entries()) {
-      const found = await followRound(system, round, followers, ask, random);
+      const found = await followRound(system, round, followers, send, random);
       for (const fault of found) faults.push(`round ${index + 1}: ${fault}`);
       say(`round ${index + 1} (${round.victims.join(', ')}): ${found.length} faults`);
     }
@@ -59,7 +59,7 @@ async function followRound(
   system: FaultySystem,
   { victims, workMs }: Round,
   followers: Follower[],
-  ask: (path: string) => Promise<Response>,
+  send: (path: string) => Promise<Response>,
   random: () => number,
 ): Promise<string[]> {
   const writers = startWriters(system.processes.admin, random);
@@ -75,7 +75,7 @@ async function followRound(
   const imports = await writers.stop();
   // A gateway may show a detail by the settings of a second ago.
   await Promise.all([sleep(1_100), ...followers.map((follower) => follower.finish())]);
-  const details = await readDetails(ask);
+  const details = await readDetails(send);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
   say(`  ${imports} imports, ${read} pages, ${details.size} calls`);
   return followers.flatMap((follower) =>
@@ -84,11 +84,11 @@ async function followRound(
 }
 
 /** Each call as `GET /v1/calls/{call_id}` shows it. */
-export async function readDetails(ask: (path: string) => Promise<Response>): Promise<Map<string, string>> {
+export async function readDetails(send: (path: string) => Promise<Response>): Promise<Map<string, string>> {
   const get = async (path: string): Promise<string> => {
     for (;;) {
-      const answer = await ask(path).catch(() => undefined);
-      if (answer?.status === 200) return answer.text();
+      const response = await send(path).catch(() => undefined);
+      if (response?.status === 200) return response.text();
       await sleep(50);
     }
   };

@@ -9,7 +9,7 @@ import { retrying } from '@crs/crs/retry';
 import { sender } from '@crs/crs/send';
 import { Follower } from '../changes/follower.ts';
 import { readDetails } from '../changes/rounds.ts';
-import { startSystem, type Answer } from './system.ts';
+import { startSystem, type Sample } from './system.ts';
 
 /** These import and are followed; all others only read. */
 const BUSY = 6;
@@ -21,17 +21,17 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 const system = await startSystem(url, 5);
 
-const seen: Answer[] = [];
+const seen: Sample[] = [];
 const refused: string[] = [];
-const stopReading = system.read((answer) => seen.push(answer));
+const stopReading = system.read((response) => seen.push(response));
 const busy = system.organizations.slice(0, BUSY).map((organization) => {
-  const ask = async (path: string) => {
+  const send = async (path: string) => {
     const at = performance.now();
-    const answer = await system.ask(organization, path);
-    seen.push({ organization, at, ms: performance.now() - at, status: answer.status });
-    return answer;
+    const response = await system.send(organization, path);
+    seen.push({ organization, at, ms: performance.now() - at, status: response.status });
+    return response;
   };
-  return { organization, ask, follower: new Follower({ limit: 7, details: true }, ask), stored: new Map<string, string>() };
+  return { organization, send, follower: new Follower({ limit: 7, details: true }, send), stored: new Map<string, string>() };
 });
 let isOver = false;
 let step = 'begin';
@@ -110,9 +110,9 @@ isOver = true;
 await Promise.all(writers);
 await stopReading();
 const faults: string[] = [...refused];
-for (const { organization, ask, follower, stored } of busy) {
+for (const { organization, send, follower, stored } of busy) {
   await follower.finish();
-  const details = await readDetails(ask);
+  const details = await readDetails(send);
   for (const fault of [...follower.faults, ...follower.compare(details)]) faults.push(`${organization}: ${fault}`);
   for (const [id, summary] of stored) {
     const detail = details.get(id);

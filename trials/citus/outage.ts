@@ -8,7 +8,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '@crs/testing/proc';
-import { startSystem, type Answer } from './system.ts';
+import { startSystem, type Sample } from './system.ts';
 
 const OUTAGE_MS = 12_000;
 
@@ -69,8 +69,8 @@ async function slow(): Promise<void> {
   }
 }
 
-let seen: Answer[] = [];
-const stop = system.read((answer) => seen.push(answer));
+let seen: Sample[] = [];
+const stop = system.read((response) => seen.push(response));
 await sleep(5_000);
 for (const fault of faults.length > 0 ? faults : ['kill']) {
   const [begin, end] = FAULTS[fault]!;
@@ -81,7 +81,7 @@ for (const fault of faults.length > 0 ? faults : ['kill']) {
   const back = performance.now();
   await sleep(8_000);
   const of = (there: boolean) => seen.filter(({ organization }) => onWorker.has(organization) === there);
-  const failed = (list: Answer[]) => list.filter(({ status }) => status !== 200);
+  const failed = (list: Sample[]) => list.filter(({ status }) => status !== 200);
   const elsewhere = of(false);
   const last = Math.max(back, ...failed(of(true)).map(({ at, ms }) => at + ms));
   say(

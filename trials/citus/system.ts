@@ -15,7 +15,7 @@ const PAUSE_MS = 200;
 const ORGANIZATIONS = 40;
 const EMAIL = 'ann@example.com';
 
-export interface Answer {
+export interface Sample {
   organization: string;
   /** `performance.now()` at the start. */
   at: number;
@@ -82,12 +82,12 @@ export async function startSystem(coordinator: string, callsOfEach: number) {
     tools.set(id, toolClient(address, await createToken(operator, id, EMAIL)));
   }
 
-  const ask = (organization: string, path: string) =>
+  const send = (organization: string, path: string) =>
     fetch(`http://${api}${path}`, { headers: { authorization: `Bearer ${keys.get(organization)}` } });
   const byRest = async (organization: string) => {
-    const answer = await ask(organization, LIST);
-    await answer.text();
-    return answer.status;
+    const response = await send(organization, LIST);
+    await response.text();
+    return response.status;
   };
   const byTool = async (organization: string): Promise<number | string> => {
     const { status, error } = await tools.get(organization)!('list_calls', { scope: 'all' });
@@ -100,9 +100,9 @@ export async function startSystem(coordinator: string, callsOfEach: number) {
     admin,
     organizations: ids,
     /** Sends a request of REST with the key of an organization. */
-    ask,
+    send,
     /** Every organization reads its list again and again, by REST and by a tool in turns, until the returned function is called. */
-    read(seen: (answer: Answer) => void) {
+    read(seen: (response: Sample) => void) {
       let goesOn = true;
       const readers = ids.map(async (organization, i) => {
         await pause((PAUSE_MS * i) / ids.length);

@@ -115,9 +115,9 @@ function passOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
     ...(origin === here.origin && { origin: there.origin }),
     authorization: `Bearer ${token}`,
   };
-  const onward = request(there, { method, headers: named }, (answer) => {
-    outgoing.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(outgoing);
+  const onward = request(there, { method, headers: named }, (response) => {
+    outgoing.writeHead(response.statusCode!, response.headers);
+    response.pipe(outgoing);
   });
   onward.on('error', () => outgoing.destroy());
   incoming.pipe(onward);

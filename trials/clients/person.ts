@@ -40,7 +40,7 @@ export async function openBrowser(): Promise<Person> {
   page.on('pageerror', ({ message }) => page.url().startsWith(origin) && complaints.push(message));
   page.on('console', (message) => {
     const isOurs = (message.location().url || page.url()).startsWith(origin);
-    // Chromium logs every answer with an error status. The clients' mistakes (4xx) are part of the trial.
+    // Chromium logs every response with an error status. The clients' mistakes (4xx) are part of the trial.
     const isStatus = /^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
     if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });

@@ -54,8 +54,8 @@ for (const [name, value] of [
 ] as const) {
   const wrong = new URL(assistant.authorization!);
   wrong.searchParams.set(name, value);
-  const answer = await page.goto(wrong.href);
-  assert.equal(answer!.status(), 400);
+  const response = await page.goto(wrong.href);
+  assert.equal(response.status(), 400);
   assert.equal(page.url(), wrong.href);
   say(`another ${name}: ${await page.getByRole('heading').innerText()}`);
 }
@@ -64,7 +64,7 @@ await person.look('error');
 await page.goto(`${origin}/connections`);
 await person.look('connections');
 // This call lets every cache remember the token before it is revoked.
-assert.notEqual(await ask(second.access_token), 401);
+assert.notEqual(await statusFor(second.access_token), 401);
 await page
   .getByRole('listitem')
   .filter({ hasText: assistant.clientMetadata.client_name })
@@ -73,7 +73,7 @@ await page
   .click();
 await page.getByRole('status').waitFor();
 const since = performance.now();
-while ((await ask(second.access_token)) !== 401) {
+while ((await statusFor(second.access_token)) !== 401) {
   assert(performance.now() - since < 1_500, 'the token is good for longer than a second');
   await sleep(50);
 }
@@ -105,8 +105,8 @@ async function listProjects(): Promise<void> {
   );
 }
 
-async function ask(token: string): Promise<number> {
-  const answer = await fetch(url, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
-  await answer.arrayBuffer();
-  return answer.status;
+async function statusFor(token: string): Promise<number> {
+  const response = await fetch(url, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  await response.arrayBuffer();
+  return response.status;
 }

@@ -41,8 +41,8 @@ export class Balancer {
 
   async #watch(address: string, ops: string): Promise<void> {
     while (!this.#stopped) {
-      const answer = await sendRequest(`http://${ops}/readyz`, { agent: false, timeout: TIMEOUT_MS }).catch(() => undefined);
-      if (answer?.status === 200) this.#ready.add(address);
+      const response = await sendRequest(`http://${ops}/readyz`, { agent: false, timeout: TIMEOUT_MS }).catch(() => undefined);
+      if (response?.status === 200) this.#ready.add(address);
       else this.#ready.delete(address);
       await sleep(PAUSE_MS);
     }

@@ -42,7 +42,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
     };
     for (let turn = number; !stopped; turn++) {
       const request = options.requests[turn % options.requests.length]!;
-      options.onOutcome(await ask(request, balancer.order(request.gateway), agentOf));
+      options.onOutcome(await send(request, balancer.order(request.gateway), agentOf));
       await sleep(options.pauseMs * (0.5 + Math.random()));
     }
     for (const agent of agents.values()) agent.destroy();
@@ -58,7 +58,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
 }
 
 /** Sends a request as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
-async function ask(request: RepeatedRequest, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
+async function send(request: RepeatedRequest, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
   const sentAt = Date.now();
   const started = performance.now();
   const outcome = (verdict: Verdict): Outcome => ({
@@ -71,8 +71,8 @@ async function ask(request: RepeatedRequest, replicas: string[], agentOf: (addre
   for (const [index, address] of replicas.entries()) {
     try {
       const options = { agent: agentOf(address), method: request.method, headers: prepared.headers, timeout: TIMEOUT_MS };
-      const answer = await sendRequest(`http://${address}${request.path}`, options, prepared.body);
-      return outcome(request.evaluate(answer, prepared));
+      const response = await sendRequest(`http://${address}${request.path}`, options, prepared.body);
+      return outcome(request.evaluate(response, prepared));
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
       if (code === 'ECONNREFUSED' && index < replicas.length - 1) continue;

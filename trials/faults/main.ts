@@ -8,13 +8,13 @@ import { startFaultySystem } from './system.ts';
 const USAGE = `usage: node trials/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
        node trials/faults/main.ts rolling [--passes 3]
 
-Breaks the parts of a running system while clients send requests, and checks every answer. It starts the system itself; Redis is
+Breaks the parts of a running system while clients send requests, and checks every response. It starts the system itself; Redis is
 left out where the machine has none. Runs on Linux.
   rounds   kills, pauses or slows one part at a time, chosen at random; --only names the part and the fault of each round
   rolling  ends each of two replicas in turn by SIGTERM and starts it again
   --clients N  number of clients that send requests one after the other (6)
 
-Prints a table and each fault: a wrong answer, a late answer, or a service that doesn't come back in time. Exits with 1 where there is a fault.
+Prints a table and each fault: a wrong response, a late response, or a service that doesn't come back in time. Exits with 1 where there is a fault.
 `;
 
 const { positionals, values } = readArguments(USAGE, {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '@crs/testing/send-request';
+import type { HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 export interface Prepared {
@@ -25,7 +25,7 @@ export interface RepeatedRequest {
   /** Milliseconds within which a response must be complete. */
   deadlineMs: number;
   prepare(): Prepared;
-  evaluate(answer: Answer, prepared: Prepared): Verdict;
+  evaluate(response: HttpResponse, prepared: Prepared): Verdict;
 }
 
 /** The credentials of the clients, which may be replaced under load, and the records that they request. */
@@ -79,10 +79,10 @@ function read(fixed: Fixed, prepare: () => Prepared): RepeatedRequest {
   return {
     ...fixed,
     prepare,
-    evaluate: (answer) => {
-      if (answer.status !== 200) return judgeRefusal(answer);
-      right ??= answer.body;
-      const wrong = answer.body === right ? undefined : `not the expected body: ${answer.body.slice(0, 300)}`;
+    evaluate: (response) => {
+      if (response.status !== 200) return evaluateRefusal(response);
+      right ??= response.body;
+      const wrong = response.body === right ? undefined : `not the expected body: ${response.body.slice(0, 300)}`;
       return { status: 200, served: wrong === undefined, wrong };
     },
   };
@@ -110,15 +110,15 @@ function tool(name: string, args: object, requestData: RequestData, generation: 
   }));
   return {
     ...request,
-    evaluate: (answer, prepared) => {
-      const refused = answer.status === 200 ? toolError(answer) : undefined;
-      return refused ?? request.evaluate(answer, prepared);
+    evaluate: (response, prepared) => {
+      const refused = response.status === 200 ? toolError(response) : undefined;
+      return refused ?? request.evaluate(response, prepared);
     },
   };
 }
 
 /** Translates a tool's error result into the status that REST would have sent. @returns undefined for a result without an error */
-function toolError({ headers, body }: Answer): Verdict | undefined {
+function toolError({ headers, body }: HttpResponse): Verdict | undefined {
   const { result, error } = JSON.parse(body) as {
     result?: { isError?: boolean; content: { text: string }[] };
     error?: unknown;
@@ -151,17 +151,17 @@ function creation(requestData: RequestData): RepeatedRequest {
         body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
       };
     },
-    evaluate: (answer, { headers }) => {
-      if (answer.status !== 201) return judgeRefusal(answer);
-      const created = JSON.parse(answer.body) as { project_id: string; name: string };
-      const wrong = created.name === headers['idempotency-key'] ? undefined : `another project: ${answer.body}`;
-      onCreated(created.project_id, answer.body);
+    evaluate: (response, { headers }) => {
+      if (response.status !== 201) return evaluateRefusal(response);
+      const created = JSON.parse(response.body) as { project_id: string; name: string };
+      const wrong = created.name === headers['idempotency-key'] ? undefined : `another project: ${response.body}`;
+      onCreated(created.project_id, response.body);
       return { status: 201, served: wrong === undefined, wrong };
     },
   };
 }
 
-function judgeRefusal({ status, headers, body }: Answer): Verdict {
+function evaluateRefusal({ status, headers, body }: HttpResponse): Verdict {
   const isProper = status === 503 || status === 504;
   const wrong = !isProper ? body.slice(0, 300) : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
   return { status, served: false, wrong: wrong === undefined ? undefined : `${status}: ${wrong}` };

@@ -116,7 +116,7 @@ function evaluate(
   heldUpMs: number,
 ): Result {
   const faults = new Set<string>();
-  // A gateway that is dead or hangs gives no answer.
+  // A gateway that is dead or hangs does not respond.
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
   let recovery = 0;
   for (const { request, sentAt, took, wrong, served, status } of outcomes) {
@@ -151,7 +151,7 @@ function countBy(outcomes: Outcome[]): string {
 
 function table(results: Result[]): void {
   say('');
-  say('victim        fault   rounds  answers by status                              slowest ms  back within ms');
+  say('victim        fault   rounds  responses by status                              slowest ms  back within ms');
   const groups = Map.groupBy(results, ({ victim, fault }) => `${victim.padEnd(13)} ${fault.padEnd(7)}`);
   for (const [name, group] of [...groups].toSorted(([a], [b]) => a.localeCompare(b))) {
     const all = group.flatMap(({ outcomes }) => outcomes);

@@ -124,7 +124,7 @@ export async function startFaultySystem({
       environment: settings,
       /** Further settings of one service's processes. Changes count from their next start. */
       environments,
-      /** Bodies of the answers to creations of projects, by the project's id. */
+      /** Bodies of the responses to creations of projects, by the project's id. */
       created,
       key: requestData.key,
       stop,
@@ -185,7 +185,7 @@ async function populate(processes: Processes, tls: Tls | undefined) {
   const operator = connect({ addresses: adminAt(processes, () => 'localhost'), credential: OPERATOR_CREDENTIAL, tls });
   try {
     const organization = 'acme';
-    const asks = 'ann@acme.example';
+    const member = 'ann@acme.example';
     const leads = 'bob@acme.example';
     await load(operator, [
       {
@@ -198,15 +198,15 @@ async function populate(processes: Processes, tls: Tls | undefined) {
         tool_rate_limit: ENOUGH,
       },
       { type: 'billing_office', organization, name: 'London', is_default: true },
-      ...[asks, leads].map((email) => ({ type: 'user', organization, email, name: email })),
-      { type: 'project', organization, id: PROJECT, name: 'Bikes', members: [{ email: asks, role: 'lead' }] },
+      ...[member, leads].map((email) => ({ type: 'user', organization, email, name: email })),
+      { type: 'project', organization, id: PROJECT, name: 'Bikes', members: [{ email: member, role: 'lead' }] },
       ...Array.from({ length: CALLS }, (_, n) => ({
         type: 'call',
         organization,
         id: `call-${n}`,
         project_id: PROJECT,
         created_at: new Date(Date.UTC(2025, 2, 1, 0, n)).toISOString(),
-        conducted_by: asks,
+        conducted_by: member,
         segment: 'north',
         summary: `Summary ${n}. ${'More was said. '.repeat(20)}`,
         expert: { name: `Expert ${n}` },
@@ -215,7 +215,7 @@ async function populate(processes: Processes, tls: Tls | undefined) {
     ]);
     return {
       key: await createKey(operator, organization),
-      token: await createToken(operator, organization, asks),
+      token: await createToken(operator, organization, member),
       callId: 'call-7',
       projectId: PROJECT,
       leadEmail: leads,

@@ -1,4 +1,4 @@
-/** Collects cursors from answers, for later requests. */
+/** Collects cursors from responses, for later requests. */
 import { toolCall } from '@crs/testing/mcp';
 import { sendRequest } from './wire.ts';
 import type { Credential } from './request.ts';

@@ -9,7 +9,7 @@ import { sendRequest, WireError } from './wire.ts';
 /** An input that is measured alone. */
 export interface Greatest {
   name: string;
-  /** @returns what is wrong with the answer */
+  /** @returns what is wrong with the response */
   send: () => Promise<string[]>;
 }
 

@@ -55,7 +55,7 @@ export function headerText(min: number, max: number): fc.Arbitrary<string> {
   return mostly(9, fc.string({ unit, minLength: min, maxLength: Math.min(max, 60) }), long);
 }
 
-/** Headers whose values don't change the answer. */
+/** Headers whose values don't change the response. */
 export const harmless: fc.Arbitrary<[string, string][]> = mostly(
   3,
   fc.constant<[string, string][]>([]),

@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Fuzzed } from './request.ts';
 import type { ListedTool } from './tool-requests.ts';
-import type { WireAnswer } from './wire.ts';
+import type { WireResponse } from './wire.ts';
 
 const CODES = new Set(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']);
 const CODE_OF: Record<number, string> = { 401: 'unauthorized', 404: 'not_found', 429: 'rate_limited' };
@@ -24,21 +24,21 @@ export class Oracle {
     this.#outputs = new Map(tools.map(({ name, outputSchema }) => [name, ajv.compile(outputSchema)]));
   }
 
-  examine(request: Fuzzed, answer: WireAnswer): Verdict {
+  examine(request: Fuzzed, response: WireResponse): Verdict {
     const found: string[] = [];
     // Node refuses headers that are too large by itself, before there is a request.
-    const outcome = answer.status === 431 ? '431' : this.#outcome(request, answer, found);
+    const outcome = response.status === 431 ? '431' : this.#outcome(request, response, found);
     if (!request.expected.includes(outcome))
-      found.push(`${outcome} instead of ${request.expected.join(' or ')}: ${answer.text.slice(0, 300)}`);
+      found.push(`${outcome} instead of ${request.expected.join(' or ')}: ${response.text.slice(0, 300)}`);
     return { outcome, violations: found };
   }
 
-  #outcome(request: Fuzzed, answer: WireAnswer, found: string[]): string {
-    const { status, headers, text, json } = answer;
+  #outcome(request: Fuzzed, response: WireResponse, found: string[]): string {
+    const { status, headers, text, json } = response;
     if (!REQUEST_ID.test(headers.get('x-request-id') ?? '')) found.push('no X-Request-Id');
     if (WITH_RETRY_AFTER.has(status) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) found.push('no Retry-After');
-    if (status >= 500) found.push(`status ${status}: ${answer.text.slice(0, 300)}`);
-    for (const [name, value] of [...headers, ['body', answer.text] as const])
+    if (status >= 500) found.push(`status ${status}: ${response.text.slice(0, 300)}`);
+    for (const [name, value] of [...headers, ['body', response.text] as const])
       for (const mark of request.credential.foreign) if (value.includes(mark)) found.push(`shows ${mark}: in ${name}`);
     if ([...headers.keys()].some((name) => name.startsWith('x-ratelimit'))) found.push('X-RateLimit on a tool');
     if (headers.get('mcp-session-id') !== null) found.push('a session');
@@ -56,7 +56,7 @@ export class Oracle {
     )
       found.push(`${status} without challenge`);
     if (json?.jsonrpc === undefined) {
-      found.push(...envelopeProblems(answer));
+      found.push(...envelopeProblems(response));
       return String(status);
     }
     const { jsonrpc, id, result, error, ...rest } = json as Record<string, unknown>;
@@ -65,10 +65,10 @@ export class Oracle {
     if (error !== undefined) return rpcError(request, status, id, error as object, found);
     if (request.rpcId !== undefined && id !== request.rpcId)
       found.push(`the id ${JSON.stringify(id)}: instead of ${JSON.stringify(request.rpcId)}`);
-    return this.#result(request, answer, result as Record<string, unknown>, found);
+    return this.#result(request, response, result as Record<string, unknown>, found);
   }
 
-  #result(request: Fuzzed, { status, headers }: WireAnswer, result: Record<string, unknown>, found: string[]): string {
+  #result(request: Fuzzed, { status, headers }: WireResponse, result: Record<string, unknown>, found: string[]): string {
     if (!('content' in result)) return `${status} result`;
     const content = result['content'] as { type: string; text: string }[];
     const [first, hint] = content;
@@ -111,7 +111,7 @@ function rpcError({ rpcId }: Fuzzed, status: number, id: unknown, error: object,
   return `${status} rpc ${String(code)}`;
 }
 
-function envelopeProblems({ status, headers, json }: WireAnswer): string[] {
+function envelopeProblems({ status, headers, json }: WireResponse): string[] {
   const { error } = (json ?? {}) as { error?: { code: string; message: unknown; request_id: string } };
   if (!error || Object.keys(json as object).join() !== 'error' || Object.keys(error).join() !== 'code,message,request_id')
     return ['no envelope'];

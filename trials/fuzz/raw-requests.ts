@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { EMAILS } from './records.ts';
 import type { Verdict } from './oracle.ts';
 import type { FuzzSystem } from './system.ts';
-import { parseAnswers, sendPieces, WireError, type WireAnswer } from './wire.ts';
+import { parseResponses, sendPieces, WireError, type WireResponse } from './wire.ts';
 
 export interface Raw {
   route: string;
   server: 'api' | 'tools';
   pieces: Buffer[];
-  /** The statuses of all answers, in order. */
+  /** The statuses of all responses, in order. */
   statuses: string[][];
 }
 
@@ -22,7 +22,7 @@ interface Simple {
   statuses: string[];
 }
 
-/** Requests whose answers are known. */
+/** Requests whose responses are known. */
 function simple({ api, key }: FuzzSystem, close: boolean): fc.Arbitrary<Simple> {
   const request = (line: string, more: string, statuses: string[], body = ''): Simple => ({
     bytes: `${line} HTTP/1.1\r\nHost: ${api}\r\nAuthorization: ${key}\r\n${more}${close ? 'Connection: close\r\n' : ''}\r\n${body}`,
@@ -119,31 +119,31 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
     });
 }
 
-/** Sends the bytes and judges the answers. */
+/** Sends the bytes and judges the responses. */
 export async function sendRaw(system: FuzzSystem, { server, pieces, statuses }: Raw): Promise<Verdict> {
   const violations: string[] = [];
   const got: string[] = [];
   try {
-    const answers = parseAnswers(await sendPieces(system[server], pieces), 'GET');
-    for (const [index, answer] of answers.entries()) {
-      const { status, text } = answer;
+    const responses = parseResponses(await sendPieces(system[server], pieces), 'GET');
+    for (const [index, response] of responses.entries()) {
+      const { status, text } = response;
       got.push(String(status));
       if (statuses[index]?.includes(String(status)) !== true)
         violations.push(`${status} instead of ${statuses[index]?.join(' or ')}: ${text.slice(0, 200)}`);
-      violations.push(...problemsOf(answer));
+      violations.push(...problemsOf(response));
     }
-    // After an answer with `connection: close`, the client knows that it must send the remaining requests again.
-    const isCut = answers.at(-1)?.headers.get('connection') === 'close';
-    if (got.length < statuses.length && !isCut) violations.push(`${got.length} answers of ${statuses.length}`);
+    // After a response with `connection: close`, the client knows that it must send the remaining requests again.
+    const isCut = responses.at(-1)?.headers.get('connection') === 'close';
+    if (got.length < statuses.length && !isCut) violations.push(`${got.length} responses of ${statuses.length}`);
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     violations.push(`wire: ${error.message}`);
   }
-  return { outcome: got.length === 1 ? got[0]! : `${got.length} answers`, violations };
+  return { outcome: got.length === 1 ? got[0]! : `${got.length} responses`, violations };
 }
 
 /** What Node's parser refuses has no headers of ours and no body. */
-function problemsOf({ status, headers, text }: WireAnswer): string[] {
+function problemsOf({ status, headers, text }: WireResponse): string[] {
   if ([400, 408, 431].includes(status) && text === '' && headers.get('connection') === 'close') return [];
   const problems: string[] = [];
   if (!/^[0-9a-f]{32}$/.test(headers.get('x-request-id') ?? '')) problems.push('no X-Request-Id');

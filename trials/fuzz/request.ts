@@ -23,7 +23,7 @@ export interface Fuzzed {
   credential: Credential;
   /** Statuses (`404`), with the error that the message holds (`200 bad_request`, `400 rpc -32600`). */
   expected: string[];
-  /** The id that the answer must repeat. */
+  /** The id that the response must repeat. */
   rpcId?: unknown;
 }
 
@@ -34,7 +34,7 @@ export interface Credential {
   header: string | undefined;
   /** Whether requests with it are served. */
   isUsable: boolean;
-  /** Texts that no answer to it may hold. */
+  /** Texts that no response to it may hold. */
   foreign: string[];
   /** The granted scopes. */
   scopes?: string[];

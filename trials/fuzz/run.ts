@@ -22,7 +22,7 @@ export interface RunConfig {
 export interface Report {
   requests: number;
   seconds: number;
-  /** Number of answers by route and outcome. */
+  /** Number of responses by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
   /** For each route and process, the input that held the event loop longest; the slowest ones first. */
   slowest: Slow[];
@@ -47,7 +47,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   const oracle = new Oracle(tools);
   const outcomes = new Map<string, Map<string, number>>();
   let sent = 0;
-  const ask = async (request: Drawn): Promise<string[]> => {
+  const send = async (request: Drawn): Promise<string[]> => {
     sent++;
     const verdict = 'pieces' in request ? await sendRaw(system, request) : await examine(system, oracle, request);
     const row = outcomes.get(request.route) ?? new Map<string, number>();
@@ -57,7 +57,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   const begun = performance.now();
   const lanes = Array.from({ length: concurrency }, (_, lane) => {
     const numRuns = Math.ceil(requests / concurrency);
-    return firstViolation(drawn, ask, { seed: mix(seed + lane), numRuns });
+    return firstViolation(drawn, send, { seed: mix(seed + lane), numRuns });
   });
   const violations = (await Promise.all(lanes)).flat();
 
@@ -72,7 +72,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   if (alone) {
     for (const request of fc.sample(drawn, { seed: mix(seed + concurrency), numRuns: alone.requests })) {
       const input = `${request.route} (${wireBytes(request).length} bytes, from ${show(wireBytes(request).subarray(0, 80))})`;
-      await sendAlone(alone.processes, request.route, input, () => ask(request));
+      await sendAlone(alone.processes, request.route, input, () => send(request));
     }
     for (const { name, send } of alone.greatest) await sendAlone(alone.processes, name, name, send);
   }
@@ -89,11 +89,11 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
 /** Sends generated requests one after the other until one has a violation. @returns the smallest such request, in words */
 async function firstViolation(
   drawn: fc.Arbitrary<Drawn>,
-  ask: (request: Drawn) => Promise<string[]>,
+  send: (request: Drawn) => Promise<string[]>,
   parameters: { seed: number; numRuns: number },
 ): Promise<string[]> {
   const property = fc.asyncProperty(drawn, async (request) => {
-    const found = await ask(request);
+    const found = await send(request);
     if (found.length > 0) throw new Error(found.join('\n  '));
   });
   const { counterexample, errorInstance } = await fc.check(property, parameters);
@@ -120,7 +120,7 @@ async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Pro
     return oracle.examine(request, await sendRequest(system.tools, request));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
-    return { outcome: 'no answer', violations: [`wire: ${error.message}`] };
+    return { outcome: 'no response', violations: [`wire: ${error.message}`] };
   }
 }
 

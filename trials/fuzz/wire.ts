@@ -1,18 +1,18 @@
-/** A client of HTTP/1.1 that sends bytes as they are and parses answers strictly. */
+/** A client of HTTP/1.1 that sends bytes as they are and parses responses strictly. */
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, type Sent } from './request.ts';
 
-export interface WireAnswer {
+export interface WireResponse {
   status: number;
   headers: Headers;
   text: string;
   /** The parsed body; undefined if it isn't JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses are looked into freely
   json: any;
 }
 
-/** No answer came, or the answer isn't HTTP. */
+/** No response came, or the response isn't HTTP. */
 export class WireError extends Error {}
 
 const TIMEOUT_MS = 30_000;
@@ -21,11 +21,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const REPEATABLE = new Set(['set-cookie', 'vary']);
 
 /** Sends a request on a connection of its own. @param server `host:port` @throws WireError */
-export async function sendRequest(server: string, request: Sent): Promise<WireAnswer> {
-  const [answer, ...more] = parseAnswers(await sendPieces(server, [bytesOf(request)]), request.method);
-  if (answer === undefined) throw new WireError('the connection was closed without an answer');
-  if (more.length > 0) throw new WireError(`more answers than requests: ${more[0]!.status}`);
-  return answer;
+export async function sendRequest(server: string, request: Sent): Promise<WireResponse> {
+  const [response, ...more] = parseResponses(await sendPieces(server, [bytesOf(request)]), request.method);
+  if (response === undefined) throw new WireError('the connection was closed without a response');
+  if (more.length > 0) throw new WireError(`more responses than requests: ${more[0]!.status}`);
+  return response;
 }
 
 /**
@@ -37,11 +37,11 @@ export async function sendPieces(server: string, pieces: Buffer[]): Promise<Buff
   const socket = createConnection({ host: host!, port: Number(port), noDelay: true });
   const received: Buffer[] = [];
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
-  // A server may answer and hang up before it has read the whole request. The answer counts.
+  // A server may respond and hang up before it has read the whole request. The response counts.
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => received.push(chunk));
   socket.on('end', resolve).on('close', () => resolve());
-  const timer = setTimeout(() => reject(new WireError(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+  const timer = setTimeout(() => reject(new WireError(`no response within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
   try {
     for (const piece of pieces) {
       socket.write(piece);
@@ -55,9 +55,9 @@ export async function sendPieces(server: string, pieces: Buffer[]): Promise<Buff
   }
 }
 
-/** The answers in these bytes, without interim ones. @param method of all requests @throws WireError */
-export function parseAnswers(bytes: Buffer, method: string): WireAnswer[] {
-  const answers: WireAnswer[] = [];
+/** The responses in these bytes, without interim ones. @param method of all requests @throws WireError */
+export function parseResponses(bytes: Buffer, method: string): WireResponse[] {
+  const responses: WireResponse[] = [];
   for (let rest = bytes; rest.length > 0;) {
     const bodyStart = rest.indexOf('\r\n\r\n', 0, 'latin1') + 4;
     if (bodyStart < 4) throw new WireError(`no head: ${rest.toString('latin1', 0, 200)}`);
@@ -71,15 +71,15 @@ export function parseAnswers(bytes: Buffer, method: string): WireAnswer[] {
     const isEmpty = (method === 'HEAD' && status !== 431) || status === 204 || status === 304;
     const { body, after } = isEmpty ? { body: Buffer.alloc(0), after: rest } : takeBody(rest, headers);
     const text = decode(body);
-    answers.push({ status, headers, text, json: parseJson(headers, text) });
+    responses.push({ status, headers, text, json: parseJson(headers, text) });
     rest = after;
   }
-  return answers;
+  return responses;
 }
 
 function takeBody(bytes: Buffer, headers: Headers): { body: Buffer; after: Buffer } {
   const take = (from: number, length: number) => {
-    if (from + length > bytes.length) throw new WireError('the connection was closed before the answer was there');
+    if (from + length > bytes.length) throw new WireError('the connection was closed before the response was there');
     return bytes.subarray(from, from + length);
   };
   const length = headers.get('content-length');

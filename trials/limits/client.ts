@@ -2,11 +2,11 @@ import { Agent } from 'node:http';
 import { sendRequest } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
-/** The answer to a request that counts against a limit. Times are epoch milliseconds. */
-export interface Answer {
+/** The response to a request that counts against a limit. Times are epoch milliseconds. */
+export interface LimitedResponse {
   sent: number;
   done: number;
-  /** Admitted, refused by the limit, or an answer that must not come, in words. */
+  /** Admitted, refused by the limit, or a response that must not come, in words. */
   outcome: 'admitted' | 'refused' | { fault: string };
   /** The limit headers, which only REST has. */
   limit?: number;
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** Sends one request that counts against the limit, over kept connections. Never throws. */
-export type Client = (origin: string) => Promise<Answer>;
+export type Client = (origin: string) => Promise<LimitedResponse>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
 
@@ -64,8 +64,8 @@ export function toolClient(token: string): Client {
 }
 
 /** Sends requests at a steady rate, whether or not earlier ones are answered, to each origin in turn. */
-export function offer(client: Client, origins: string[], perSecond: number): { stop(): Promise<Answer[]> } {
-  const pending: Promise<Answer>[] = [];
+export function offer(client: Client, origins: string[], perSecond: number): { stop(): Promise<LimitedResponse[]> } {
+  const pending: Promise<LimitedResponse>[] = [];
   const begun = performance.now();
   const timer = setInterval(() => {
     const due = ((performance.now() - begun) / 1_000) * perSecond;

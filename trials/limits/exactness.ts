@@ -14,8 +14,8 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   const load = offer(client, origins, (10 * rule.requests) / rule.periodSeconds);
   // A window opens with the first request after the previous one has closed, so each opens a little later.
   await sleep(windows * (rule.periodSeconds * 1_000 + 50));
-  const answers = await load.stop();
-  const seen = windowsOf(answers, rule.periodSeconds * 1_000);
+  const responses = await load.stop();
+  const seen = windowsOf(responses, rule.periodSeconds * 1_000);
   // The end of the load may have cut the last window off.
   const whole = seen.slice(0, -1);
   const admitted = whole.map((window) => window.admitted);
@@ -24,9 +24,9 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
     admittedMin: Math.min(...admitted),
     admittedMax: Math.max(...admitted, seen.at(-1)?.admitted ?? 0),
     limit: rule.requests,
-    refused: answers.filter(({ outcome }) => outcome === 'refused').length,
+    refused: responses.filter(({ outcome }) => outcome === 'refused').length,
     refusedBelow: whole.reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
-    faults: faultsOf(answers),
+    faults: faultsOf(responses),
   };
 }
 
@@ -43,8 +43,8 @@ export async function atReset(system: LimitsSystem, rule: Rule): Promise<{ admit
   const client = restClient(await system.createOrganization(rule));
   const turn = (index: number) => client(apis[index % apis.length]!);
   const first = await Promise.all(Array.from({ length: rule.requests * 2 }, (_, index) => turn(index)));
-  const reset = Math.max(...first.filter(({ outcome }) => outcome === 'refused').map((answer) => answer.reset!)) * 1_000;
+  const reset = Math.max(...first.filter(({ outcome }) => outcome === 'refused').map((response) => response.reset!)) * 1_000;
   while (Date.now() < reset) await sleep(Math.max(1, reset - Date.now()));
-  const answers = await Promise.all(Array.from({ length: rule.requests }, (_, index) => turn(index)));
-  return { admitted: answers.filter(({ outcome }) => outcome === 'admitted').length, faults: faultsOf(answers) };
+  const responses = await Promise.all(Array.from({ length: rule.requests }, (_, index) => turn(index)));
+  return { admitted: responses.filter(({ outcome }) => outcome === 'admitted').length, faults: faultsOf(responses) };
 }

@@ -45,16 +45,16 @@ export async function outage(
   await sleep(2_000);
   const failures = await system.countFailures();
   await sleep((windowsAfter + 1) * (periodMs + 100));
-  const answers = await load.stop();
-  const after = windowsOf(answers, periodMs).filter(({ opened }) => opened >= back + 2_000);
+  const responses = await load.stop();
+  const after = windowsOf(responses, periodMs).filter(({ opened }) => opened >= back + 2_000);
   return {
     limit: rule.requests,
-    answers: answers.length,
-    // Answers without limit headers, and other answers that must not come.
-    faults: faultsOf(answers),
-    slowestMs: Math.max(...answers.map(({ sent, done }) => done - sent)),
+    responses: responses.length,
+    // Responses without limit headers, and other responses that must not come.
+    faults: faultsOf(responses),
+    slowestMs: Math.max(...responses.map(({ sent, done }) => done - sent)),
     // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
-    mostAdmitted: mostAdmitted(answers, periodMs * 0.9),
+    mostAdmitted: mostAdmitted(responses, periodMs * 0.9),
     // The admitted requests of each window that opened later than two seconds after the return.
     after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),
     // Whether a gateway counted by itself in those windows, as it does on a machine that halts for a moment.

@@ -59,13 +59,13 @@ async function printOutages(system: LimitsSystem, rounds: number): Promise<void>
     ][round % 3] as [number, number];
     for (const victim of VICTIMS.filter((name) => !options.victim || name === options.victim)) {
       const seen = await outage(system, victim, RULE, { afterMs, lastedMs, windowsAfter: 3 });
-      const { limit, mostAdmitted, after, refusedBelowAfter, faults, answers, slowestMs } = seen;
+      const { limit, mostAdmitted, after, refusedBelowAfter, faults, responses, slowestMs } = seen;
       const exact = after.every((admitted) => admitted === limit) && after.length > 0 && refusedBelowAfter === 0;
       const holds = faults.length === 0 && mostAdmitted <= mostInOutage(system, limit) && exact;
       const when = `${victim} ${afterMs} ms into a window for ${lastedMs} ms`.padEnd(53);
       const most = `at most ${(mostAdmitted / limit).toFixed(2)} x the limit`;
       const exactness = `two seconds after the return ${after.join(', ')} of ${limit}`;
-      print(holds, `${when}: ${answers} answers, slowest ${slowestMs} ms, ${most}; ${exactness}; ${tally(faults)}`);
+      print(holds, `${when}: ${responses} responses, slowest ${slowestMs} ms, ${most}; ${exactness}; ${tally(faults)}`);
     }
   }
 }

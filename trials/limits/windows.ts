@@ -1,4 +1,4 @@
-import type { Answer } from './client.ts';
+import type { LimitedResponse } from './client.ts';
 
 /** One window, as the clients see it. */
 export interface SeenWindow {
@@ -9,21 +9,21 @@ export interface SeenWindow {
   refusedBelow: number;
 }
 
-export const faultsOf = (answers: Answer[]): string[] =>
-  answers.flatMap(({ outcome }) => (typeof outcome === 'object' ? [outcome.fault] : []));
+export const faultsOf = (responses: LimitedResponse[]): string[] =>
+  responses.flatMap(({ outcome }) => (typeof outcome === 'object' ? [outcome.fault] : []));
 
-const admittedOf = (answers: Answer[]) =>
-  answers.filter(({ outcome }) => outcome === 'admitted').toSorted((a, b) => a.done - b.done);
+const admittedOf = (responses: LimitedResponse[]) =>
+  responses.filter(({ outcome }) => outcome === 'admitted').toSorted((a, b) => a.done - b.done);
 
 /** The windows of a load far above the limit. It uses each window up at its beginning; the time without admissions after that separates the windows. */
-export function windowsOf(answers: Answer[], periodMs: number): SeenWindow[] {
-  const windows: Answer[][] = [];
-  for (const answer of admittedOf(answers)) {
+export function windowsOf(responses: LimitedResponse[], periodMs: number): SeenWindow[] {
+  const windows: LimitedResponse[][] = [];
+  for (const response of admittedOf(responses)) {
     const last = windows.at(-1);
-    if (last && answer.done - last.at(-1)!.done < periodMs / 2) last.push(answer);
-    else windows.push([answer]);
+    if (last && response.done - last.at(-1)!.done < periodMs / 2) last.push(response);
+    else windows.push([response]);
   }
-  const refused = answers.filter(({ outcome }) => outcome === 'refused');
+  const refused = responses.filter(({ outcome }) => outcome === 'refused');
   return windows.map((admitted) => {
     const opened = admitted[0]!.done;
     const lastSent = Math.max(...admitted.map(({ sent }) => sent));
@@ -35,9 +35,9 @@ export function windowsOf(answers: Answer[], periodMs: number): SeenWindow[] {
   });
 }
 
-/** The most admitted requests that were sent within any stretch of this length. Times of sending count, because answers come late while a part hangs. */
-export function mostAdmitted(answers: Answer[], stretchMs: number): number {
-  const times = admittedOf(answers)
+/** The most admitted requests that were sent within any stretch of this length. Times of sending count, because responses come late while a part hangs. */
+export function mostAdmitted(responses: LimitedResponse[], stretchMs: number): number {
+  const times = admittedOf(responses)
     .map(({ sent }) => sent)
     .toSorted((a, b) => a - b);
   let most = 0;

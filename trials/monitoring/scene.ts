@@ -49,7 +49,7 @@ export async function startScene() {
     return { ops };
   };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
-  const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
+  const get = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
     fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
   let batch = 0;
   /** Imports a file of good and bad lines. */
@@ -111,7 +111,7 @@ export async function startScene() {
       const key = await createKey(operator, 'small');
       const tools = toolClient(processes.tools, await createToken(operator, 'small', email));
       for (let round = 0; round < 10; round++) {
-        await Promise.all(Array.from({ length: 10 }, () => Promise.all([ask(key), tools('list_projects')])));
+        await Promise.all(Array.from({ length: 10 }, () => Promise.all([get(key), tools('list_projects')])));
         await sleep(100);
       }
     },
@@ -145,7 +145,7 @@ export async function startScene() {
     },
     /** Sends more requests at once than there are slots. */
     crowd: async () => {
-      await Promise.allSettled(Array.from({ length: 1_500 }, () => ask(system.key)));
+      await Promise.allSettled(Array.from({ length: 1_500 }, () => get(system.key)));
     },
     stop: async () => {
       operator.close();

@@ -70,12 +70,12 @@ async function pointInTime(): Promise<void> {
   await server.query(await statementOfRunbook());
   await prepare();
   system = await startOn(server.url);
-  const { status } = await ask(system.api, 'deleted', '/v1/calls/call_0');
+  const { status } = await get(system.api, 'deleted', '/v1/calls/call_0');
   print(`${CALLS * 2} calls: first request served after ${since(started)} (RTO)`);
   check('a key of the deleted organization works', status === 200);
   for (const id of ORGANIZATIONS) {
     const { cursor, copy } = before.get(id)!;
-    const refused = await ask(system.api, id, `/v1/changes?cursor=${cursor}`);
+    const refused = await get(system.api, id, `/v1/changes?cursor=${cursor}`);
     check(`a cursor of ${id} from before is refused (${refused.status})`, refused.status === 400);
     const again = await follow(system.api, id);
     const isSame = copy.size === CALLS && [...again.faults, ...again.compare(copy)].length === 0;
@@ -134,11 +134,11 @@ function callsOf(organization: string, from: number, to: number): object[] {
 
 /** Follows the changes of an organization from the first to the last. */
 async function follow(api: string, organization: string): Promise<Follower> {
-  const follower = new Follower({ limit: 50, details: true }, (path) => ask(api, organization, path));
+  const follower = new Follower({ limit: 50, details: true }, (path) => get(api, organization, path));
   await follower.finish();
   return follower;
 }
 
-function ask(api: string, organization: string, path: string): Promise<Response> {
+function get(api: string, organization: string, path: string): Promise<Response> {
   return fetch(`http://${api}${path}`, { headers: { authorization: `Bearer ${keys.get(organization)}` } });
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { sendRequest, type Answer } from '@crs/testing/send-request';
+import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import { Balancer, type Gateways } from '../faults/balancer.ts';
 
@@ -32,7 +32,7 @@ export class Person {
 
   /** Signs in, and allows an assistant that registers itself. */
   async connect(account: Account): Promise<void> {
-    const registered = await this.#ask('/register', {
+    const registered = await this.#send('/register', {
       body: JSON.stringify({ client_name: 'Rotor', redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' }),
       headers: { 'content-type': 'application/json' },
     });
@@ -52,7 +52,7 @@ export class Person {
 
   /** Opens the page of connections, which only a signed-in person sees. @returns what is wrong, if anything */
   async visit(): Promise<string | undefined> {
-    const { status, body } = await this.#ask('/connections');
+    const { status, body } = await this.#send('/connections');
     return status === 200 && body.includes('Rotor') ? undefined : `${status}: the person is signed out`;
   }
 
@@ -63,14 +63,14 @@ export class Person {
     return first.cursor === undefined ? first.wrong : (await this.#list(accessToken, { cursor: first.cursor })).wrong;
   }
 
-  /** Renews the assistant's tokens. @returns the new access token. @throws Error with the answer of `/token` where it refuses */
+  /** Renews the assistant's tokens. @returns the new access token. @throws Error with the response of `/token` where it refuses */
   renew(): Promise<string> {
     return this.#takeTokens({ grant_type: 'refresh_token', refresh_token: this.#refreshToken });
   }
 
   /** Lists calls after a cursor, or from the beginning. */
   async #list(accessToken: string, args: object): Promise<{ cursor?: string; wrong?: string }> {
-    const { status, body } = await this.#ask('/mcp', {
+    const { status, body } = await this.#send('/mcp', {
       body: JSON.stringify(toolCall('list_calls', { limit: 5, ...args })),
       headers: { ...MCP_HEADERS, authorization: `Bearer ${accessToken}` },
     });
@@ -81,7 +81,7 @@ export class Person {
 
   async #takeTokens(form: Record<string, string>): Promise<string> {
     const { status, body } = await this.#post('/token', { client_id: this.#clientId, ...form });
-    if (status !== 200) throw new Error(`/token answered ${status}: ${body}`);
+    if (status !== 200) throw new Error(`/token responded ${status}: ${body}`);
     const tokens = JSON.parse(body) as { access_token: string; refresh_token: string };
     this.#refreshToken = tokens.refresh_token;
     return tokens.access_token;
@@ -89,42 +89,45 @@ export class Person {
 
   /** Follows redirects, and sends the forms of the pages between, until the client is called back. */
   async #decide(path: string, fields: Record<string, string>): Promise<URL> {
-    let answer = await this.#ask(path);
+    let response = await this.#send(path);
     for (let pages = 0; pages < MAX_PAGES;) {
-      const to = answer.headers.location ?? /content="0; url=([^"]+)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&');
+      const to = response.headers.location ?? /content="0; url=([^"]+)"/.exec(response.body)?.[1]?.replaceAll('&amp;', '&');
       if (to?.startsWith(CALLBACK)) return new URL(to);
       if (to !== undefined) {
-        answer = await this.#ask(pathOf(to));
+        response = await this.#send(pathOf(to));
         continue;
       }
       pages++;
-      const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(answer.body);
+      const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(response.body);
       if (!form) break;
       const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
       const known = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
-      answer = await this.#post(
+      response = await this.#post(
         pathOf(form[1]!),
         Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
       );
     }
-    throw new Error(`not called back: ${answer.status} ${answer.body.slice(0, 500)}`);
+    throw new Error(`not called back: ${response.status} ${response.body.slice(0, 500)}`);
   }
 
-  #post(path: string, form: Record<string, string>): Promise<Answer> {
+  #post(path: string, form: Record<string, string>): Promise<HttpResponse> {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    return this.#ask(path, { body: new URLSearchParams(form).toString(), headers });
+    return this.#send(path, { body: new URLSearchParams(form).toString(), headers });
   }
 
-  async #ask(path: string, { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
+  async #send(
+    path: string,
+    { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {},
+  ): Promise<HttpResponse> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
-    const answer = await sendRequest(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
-    for (const line of answer.headers['set-cookie'] ?? []) {
+    const response = await sendRequest(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
+    for (const line of response.headers['set-cookie'] ?? []) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
       this.#cookies.set(name!, value!);
     }
-    return answer;
+    return response;
   }
 }
 

@@ -57,13 +57,13 @@ export async function startProxy(target: string): Promise<Proxy> {
       exchange.status = fault.status;
       return void response.writeHead(fault.status, fault.headers).end(fault.body ?? '');
     }
-    const answer = await forward(method, path, headers, body);
-    if (!answer || (fault && 'cut' in fault && fault.cut === 'before')) return void response.destroy();
-    const { 'transfer-encoding': _, 'content-length': __, connection: ___, ...passed } = answer.headers;
-    const text = fault && 'rewrite' in fault ? Buffer.from(fault.rewrite(answer.body.toString())) : answer.body;
-    const hasBody = method !== 'HEAD' && answer.status !== 304;
-    exchange.status = answer.status;
-    response.writeHead(answer.status, { ...passed, ...(hasBody && { 'content-length': text.length }) });
+    const upstream = await forward(method, path, headers, body);
+    if (!upstream || (fault && 'cut' in fault && fault.cut === 'before')) return void response.destroy();
+    const { 'transfer-encoding': _, 'content-length': __, connection: ___, ...passed } = upstream.headers;
+    const text = fault && 'rewrite' in fault ? Buffer.from(fault.rewrite(upstream.body.toString())) : upstream.body;
+    const hasBody = method !== 'HEAD' && upstream.status !== 304;
+    exchange.status = upstream.status;
+    response.writeHead(upstream.status, { ...passed, ...(hasBody && { 'content-length': text.length }) });
     if (!fault || !('cut' in fault)) return void response.end(hasBody ? text : undefined);
     response.write(text.subarray(0, text.length / 2), () => response.destroy());
   }

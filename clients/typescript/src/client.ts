@@ -1,7 +1,7 @@
-import { checkPage, readJson } from './answers.ts';
+import { checkPage, readJson } from './responses.ts';
 import { sync, type Store, type SyncOptions, type SyncSummary } from './sync.ts';
 import { BodyCache } from './body-cache.ts';
-import { Transport, type Answer, type Request, type RequestOptions } from './transport.ts';
+import { Transport, type RawResponse, type Request, type RequestOptions } from './transport.ts';
 import type {
   BillingOffice,
   Call,
@@ -45,8 +45,8 @@ export class CallResearch {
   async *calls(query: CallsQuery, options?: RequestOptions): AsyncGenerator<Call | CallListItem> {
     for (let page = 1; ; page++) {
       const size = query.expand === undefined ? { per_page: 200 } : {};
-      const answer = await this.#get('/calls', { ...size, ...query, page }, options);
-      const { data, pagination } = readJson<{ data: (Call | CallListItem)[]; pagination: Pagination }>(answer);
+      const response = await this.#get('/calls', { ...size, ...query, page }, options);
+      const { data, pagination } = readJson<{ data: (Call | CallListItem)[]; pagination: Pagination }>(response);
       yield* data;
       if (page >= pagination.total_pages) return;
     }
@@ -60,8 +60,8 @@ export class CallResearch {
   /** Like {@link changes}, page by page. Once you have applied a page, store its `next_cursor`, and continue from it the next time. */
   async *changePages(query: ChangesQuery = {}, options?: RequestOptions): AsyncGenerator<ChangesPage> {
     for (let { cursor } = query; ;) {
-      const answer = await this.#get('/changes', { ...query, cursor }, options);
-      const page = checkPage(readJson<ChangesPage>(answer), cursor);
+      const response = await this.#get('/changes', { ...query, cursor }, options);
+      const page = checkPage(readJson<ChangesPage>(response), cursor);
       yield page;
       if (!page.has_more) return;
       cursor = page.next_cursor;
@@ -72,10 +72,10 @@ export class CallResearch {
   async getCall(callId: string, query: GetCallQuery = {}, options?: RequestOptions): Promise<Call> {
     const path = `/calls/${encodeURIComponent(callId)}`;
     const known = this.#cache.find(path, query);
-    const answer = await this.#get(path, query, options, known && { 'If-None-Match': known.tag });
-    if (answer.status === 304 && known) return JSON.parse(known.text) as Call;
-    const call = readJson<Call>(answer);
-    this.#cache.keep(path, query, { tag: answer.headers.get('ETag'), text: answer.text });
+    const response = await this.#get(path, query, options, known && { 'If-None-Match': known.tag });
+    if (response.status === 304 && known) return JSON.parse(known.text) as Call;
+    const call = readJson<Call>(response);
+    this.#cache.keep(path, query, { tag: response.headers.get('ETag'), text: response.text });
     return call;
   }
 
@@ -108,7 +108,7 @@ export class CallResearch {
     return sync((query, requestOptions) => this.#get('/changes', query, requestOptions), store, options);
   }
 
-  #get(path: string, query: object, options?: RequestOptions, headers?: Request['headers']): Promise<Answer> {
+  #get(path: string, query: object, options?: RequestOptions, headers?: Request['headers']): Promise<RawResponse> {
     return this.#transport.send({ method: 'GET', path, query, headers }, options);
   }
 }

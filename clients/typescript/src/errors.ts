@@ -12,11 +12,11 @@ export interface ErrorDetails {
 /** The base class of all errors of this package. Log `requestIds`: the operator of the service finds the requests in its log by them. */
 export class CallResearchError extends Error {
   override readonly name: string = 'CallResearchError';
-  /** Null without an answer, or if the answer isn't the API's. */
+  /** Null without a response, or if the response isn't the API's. */
   readonly code: ErrorCode | null;
-  /** The HTTP status of the last attempt; null without an answer. */
+  /** The HTTP status of the last attempt; null without a response. */
   readonly status: number | null;
-  /** The request id of each attempt that got an answer, oldest first. */
+  /** The request id of each attempt that got a response, oldest first. */
   readonly requestIds: readonly string[];
   /** The number of seconds after which the service says to try again; null if it doesn't say. */
   readonly retryAfter: number | null;
@@ -55,12 +55,12 @@ export class ServerError extends CallResearchError {
   override readonly name = 'ServerError';
 }
 
-/** The last attempt got no complete answer: the connection was refused or cut, or `timeout` has passed. */
+/** The last attempt got no complete response: the connection was refused or cut, or `timeout` has passed. */
 export class ConnectionError extends CallResearchError {
   override readonly name = 'ConnectionError';
 }
 
-/** An answer violates the API's contract, or another program is changing the same copy. The copy is unchanged. */
+/** An response violates the API's contract, or another program is changing the same copy. The copy is unchanged. */
 export class ProtocolError extends CallResearchError {
   override readonly name = 'ProtocolError';
 }
@@ -73,9 +73,9 @@ const CLASSES = {
   internal_error: ServerError,
 };
 
-/** Returns the error for an unsuccessful status. The answer of a proxy in between may lack the API's error body. */
+/** Returns the error for an unsuccessful status. The response of a proxy in between may lack the API's error body. */
 export function errorOf(status: number, body: string, requestIds: string[], retryAfter: number | undefined): CallResearchError {
-  const { code = codeOf(status), message = `the answer has status ${status} and no error body` } = readEnvelope(body);
+  const { code = codeOf(status), message = `the response has status ${status} and no error body` } = readEnvelope(body);
   const Class = CLASSES[code];
   return new Class(message, { code, status, requestIds, retryAfter });
 }

@@ -1,7 +1,7 @@
-import { checkPage, readJson } from './answers.ts';
+import { checkPage, readJson } from './responses.ts';
 import { BadRequestError, ProtocolError } from './errors.ts';
 import { rawCalls } from './raw.ts';
-import type { Answer, RequestOptions } from './transport.ts';
+import type { RawResponse, RequestOptions } from './transport.ts';
 import type { ChangesPage, ChangesQuery } from './types.ts';
 
 /** How far a copy is. Both fields are null before the first sync. */
@@ -42,7 +42,7 @@ export interface SyncSummary {
   fullResyncs: number;
 }
 
-type GetPage = (query: ChangesQuery, options: RequestOptions) => Promise<Answer>;
+type GetPage = (query: ChangesQuery, options: RequestOptions) => Promise<RawResponse>;
 
 const LARGEST_PAGE = 50;
 /** Per sync. More would never end. */
@@ -50,12 +50,12 @@ const MAX_FULL_RESYNCS = 10;
 
 export async function sync(get: GetPage, store: Store, options: SyncOptions): Promise<SyncSummary> {
   const { timeout, maxRetries, budget, signal, ...query } = options;
-  const ask = async (cursor: string | null) => {
-    const answer = await get(
+  const load = async (cursor: string | null) => {
+    const response = await get(
       { limit: LARGEST_PAGE, ...query, expand: 'detail', ...(cursor !== null && { cursor }) },
       { timeout, maxRetries, budget, signal },
     );
-    return { answer, page: checkPage(readJson<ChangesPage>(answer), cursor) };
+    return { response, page: checkPage(readJson<ChangesPage>(response), cursor) };
   };
   const summary: SyncSummary = { changed: 0, deleted: 0, fullResyncs: 0 };
   let at = await store.load();
@@ -67,17 +67,17 @@ export async function sync(get: GetPage, store: Store, options: SyncOptions): Pr
   };
   if (at.cursor === null && at.resync === null) await begin();
   for (;;) {
-    const { answer, page } = await ask(at.cursor).catch(async (error: unknown) => {
+    const { response, page } = await load(at.cursor).catch(async (error: unknown) => {
       if (at.cursor === null || !(error instanceof BadRequestError) || error.status !== 400) throw error;
       // The cursor may be too old. If the request is wrong in another way, a request without the cursor fails too, and the copy keeps its cursor.
-      const first = await ask(null);
+      const first = await load(null);
       await begin();
       return first;
     });
     const access = page.data.map(({ type }) => type).lastIndexOf('access.changed');
     // All calls follow again, so the changes before it in the page needn't be stored.
     if (access >= 0) await begin();
-    const changes = toStore(page, rawCalls(answer.text), access + 1);
+    const changes = toStore(page, rawCalls(response.text), access + 1);
     await store.apply(at, changes, page.next_cursor);
     at = { ...at, cursor: page.next_cursor };
     for (const { type } of changes) summary[type === 'call.changed' ? 'changed' : 'deleted']++;

@@ -21,7 +21,7 @@ export interface Request {
   body?: string | undefined;
 }
 
-export interface Answer {
+export interface RawResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -58,8 +58,8 @@ export class Transport {
     this.#defaults = defaults;
   }
 
-  /** @returns an answer with a status of 2xx or 304 @throws CallResearchError, or the reason of the signal */
-  async send(request: Request, options: RequestOptions = {}): Promise<Answer> {
+  /** @returns a response with a status of 2xx or 304 @throws CallResearchError, or the reason of the signal */
+  async send(request: Request, options: RequestOptions = {}): Promise<RawResponse> {
     const { maxRetries, signal, ...settings } = { ...DEFAULTS, ...given(this.#defaults), ...given(options) };
     const deadline = now() + settings.budget;
     const requestIds: string[] = [];
@@ -67,10 +67,10 @@ export class Transport {
       await this.#waitOutPause(deadline, signal, requestIds);
       const timeout = Math.min(settings.timeout, deadline - now());
       const outcome = await this.#try(request, timeout, signal, requestIds);
-      const isAnswer = !(outcome instanceof ConnectionError);
-      if (isAnswer && (outcome.status < 300 || outcome.status === 304)) return outcome;
-      const retryAfter = isAnswer ? retryAfterOf(outcome) : undefined;
-      const error = isAnswer ? failure(outcome, requestIds, retryAfter) : outcome;
+      const hasResponse = !(outcome instanceof ConnectionError);
+      if (hasResponse && (outcome.status < 300 || outcome.status === 304)) return outcome;
+      const retryAfter = hasResponse ? retryAfterOf(outcome) : undefined;
+      const error = hasResponse ? failure(outcome, requestIds, retryAfter) : outcome;
       const wait = retryAfter === undefined ? pause(attempt) : retryAfter + Math.random() * SPREAD;
       const isAllowed = (retryAfter ?? 0) <= LONGEST_WAIT;
       if (error.status === 429 && isAllowed) this.#pausedUntil = Math.max(this.#pausedUntil, now() + (retryAfter ?? wait));
@@ -99,13 +99,13 @@ export class Transport {
     timeout: number,
     signal: AbortSignal | undefined,
     requestIds: string[],
-  ): Promise<Answer | ConnectionError> {
+  ): Promise<RawResponse | ConnectionError> {
     const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString();
     const controller = new AbortController();
     const abort = () => controller.abort(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    const timer = setTimeout(() => controller.abort(new Error(`no whole answer within ${Math.round(timeout)} ms`)), timeout);
+    const timer = setTimeout(() => controller.abort(new Error(`no complete response within ${Math.round(timeout)} ms`)), timeout);
     try {
       const response = await fetch(`${this.#base}${path}${search && `?${search}`}`, {
         method,
@@ -119,7 +119,7 @@ export class Transport {
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (cause) {
       signal?.throwIfAborted();
-      return new ConnectionError(`no whole answer to ${method} ${path}: ${reasonOf(cause)}`, { requestIds, cause });
+      return new ConnectionError(`no complete response to ${method} ${path}: ${reasonOf(cause)}`, { requestIds, cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -137,8 +137,8 @@ function given({ timeout, maxRetries, budget, signal }: RequestOptions) {
   };
 }
 
-function failure({ status, text }: Answer, requestIds: string[], retryAfter: number | undefined): CallResearchError {
-  if (status < 400) return new ProtocolError(`the answer has status ${status}`, { status, requestIds });
+function failure({ status, text }: RawResponse, requestIds: string[], retryAfter: number | undefined): CallResearchError {
+  if (status < 400) return new ProtocolError(`the response has status ${status}`, { status, requestIds });
   return errorOf(status, text, requestIds, retryAfter === undefined ? undefined : Math.ceil(retryAfter / 1_000));
 }
 
@@ -147,8 +147,8 @@ function canHelp({ status }: CallResearchError, attempt: number): boolean {
   return status === null || status === 408 || status === 429 || status >= 500 || (status === 409 && attempt > 0);
 }
 
-/** Returns the milliseconds to wait by the answer's headers. Compares times with the service's clock, because this machine's may be wrong. */
-function retryAfterOf({ status, headers }: Answer): number | undefined {
+/** Returns the milliseconds to wait by the response's headers. Compares times with the service's clock, because this machine's may be wrong. */
+function retryAfterOf({ status, headers }: RawResponse): number | undefined {
   const from = Date.parse(headers.get('Date') ?? '') || Date.now();
   const after = headers.get('Retry-After');
   if (after !== null && after.trim() !== '') {

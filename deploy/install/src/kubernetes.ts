@@ -60,9 +60,9 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
   const request = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
     retryTransient(
       async () => {
-        const answer = await send(cluster, method, target, body);
-        if (answer.status === 429 || answer.status >= 500) throw new Busy(`it answers with status ${answer.status}`);
-        return answer;
+        const response = await send(cluster, method, target, body);
+        if (response.status === 429 || response.status >= 500) throw new Busy(`it responds with status ${response.status}`);
+        return response;
       },
       (error) => isNetworkError(error) || error instanceof Busy,
     ).catch((error: Error & { code?: string }) => {
@@ -124,8 +124,8 @@ function send(
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': type };
   return new Promise((resolve, reject) => {
-    request({ host, port, ca, method, path, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }, (answer) => {
-      text(answer).then((content) => resolve({ status: answer.statusCode!, body: content }), reject);
+    request({ host, port, ca, method, path, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
+      text(response).then((content) => resolve({ status: response.statusCode!, body: content }), reject);
     })
       .on('error', reject)
       .end(body === undefined ? undefined : JSON.stringify(body));

@@ -55,9 +55,9 @@ async function crs(args: string[], input = ''): Promise<Record<string, unknown>>
 let requestId = 0;
 const callTool = async (token: string, method: string, params: object) => {
   const body = { jsonrpc: '2.0', id: ++requestId, method, params };
-  const answer = await tools('POST', '/mcp', { authorization: `Bearer ${token}`, 'mcp-protocol-version': '2025-11-25' }, body);
-  expect(answer.status, 200);
-  const message = answer.body as { result?: Record<string, unknown> };
+  const response = await tools('POST', '/mcp', { authorization: `Bearer ${token}`, 'mcp-protocol-version': '2025-11-25' }, body);
+  expect(response.status, 200);
+  const message = response.body as { result?: Record<string, unknown> };
   if (!message.result || message.result['isError']) throw new Error(JSON.stringify(message));
   return message.result;
 };
@@ -79,19 +79,19 @@ async function check(name: string, run: () => Promise<void>): Promise<boolean> {
   }
 }
 
-interface Answer {
+interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** The parsed JSON object; any other body is `{ text }`. */
   body: Record<string, unknown>;
 }
 
-/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws without an answer within 20 s */
+/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws if there is no response within 20 s */
 function requester(origin: string, host?: string) {
-  return (method: string, path: string, headers: Record<string, string> = {}, body?: object): Promise<Answer> => {
+  return (method: string, path: string, headers: Record<string, string> = {}, body?: object): Promise<HttpResponse> => {
     const content = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    return new Promise<Answer>((resolve, reject) => {
+    return new Promise<HttpResponse>((resolve, reject) => {
       request(`${origin}${path}`, { method, signal, headers: { ...content, ...(host && { host }), ...headers } }, (response) => {
         text(response).then(
           (raw) => resolve({ status: response.statusCode!, headers: response.headers, body: parse(raw) }),

@@ -1,4 +1,4 @@
-import { sendRequest, type Answer } from '@crs/testing/send-request';
+import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import type { Document } from '@crs/testing/openapi';
 
@@ -10,7 +10,7 @@ export interface Request {
   /** `getCall`, `list_calls`. */
   name: string;
   /** @param address `host:port` of a gateway */
-  send: (address: string, credential: string) => Promise<Answer>;
+  send: (address: string, credential: string) => Promise<HttpResponse>;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function everyTool(address: string, token: string, values: Values):
 }
 
 /** Whether an answer of a route or a tool served the request. */
-export function isServed({ status, body }: Answer): boolean {
+export function isServed({ status, body }: HttpResponse): boolean {
   if (status !== 200 && status !== 201) return false;
   return (JSON.parse(body) as { result?: { isError?: boolean } }).result?.isError !== true;
 }

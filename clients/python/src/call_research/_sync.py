@@ -45,22 +45,22 @@ def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
         at = begin(at)
     while True:
         try:
-            answer, documents = fetch(at.cursor)
+            response, documents = fetch(at.cursor)
         except BadRequestError as error:
             if at.cursor is None or error.status != 400:
                 raise
             # The copy keeps its cursor until a request without it succeeds, which shows that the cursor was at fault.
-            answer, documents = fetch(None)
+            response, documents = fetch(None)
             at = begin(at)
-        next_cursor: str = answer["next_cursor"]
-        page, follow_again = _page_of(answer["data"], documents)
+        next_cursor: str = response["next_cursor"]
+        page, follow_again = _page_of(response["data"], documents)
         if follow_again:
             at = begin(at)
         store.apply(at, page, next_cursor)
         at = Position(next_cursor, at.resync)
         result.changed += len(page.changed)
         result.deleted += len(page.deleted)
-        if not answer["has_more"]:
+        if not response["has_more"]:
             if at.resync is not None:
                 store.end(at)
             return result

@@ -26,7 +26,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RawResponse:
     status: int
     headers: httpx2.Headers
     body: bytes
@@ -41,9 +41,9 @@ class Answer:
             raise self.broken("is not JSON") from cause
 
     def broken(self, problem: str) -> errors.ProtocolError:
-        """Returns the error for a successful answer with an unusable body."""
+        """Returns the error for a successful response with an unusable body."""
         return errors.ProtocolError(
-            f"The answer {problem}. Check that base_url is the address of the API.",
+            f"The response {problem}. Check that base_url is the address of the API.",
             status=self.status,
             request_ids=self.request_ids,
         )
@@ -85,8 +85,8 @@ class Transport:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         body: object = None,
-    ) -> Answer:
-        """Returns an answer with a status of 200 to 299 or 304. Raises CallResearchError if retries can't help."""
+    ) -> RawResponse:
+        """Returns a response with a status of 200 to 299 or 304. Raises CallResearchError if retries can't help."""
         request = self._http.build_request(method, self.base_url + path, params=params, headers=headers, json=body)
         deadline = time.monotonic() + options.budget
         ids: list[str] = []
@@ -95,20 +95,20 @@ class Transport:
             retry_after: float | None = None
             cause: Exception | None = None
             try:
-                answer = self._try(request, min(options.timeout, max(0.1, deadline - time.monotonic())), ids)
+                response = self._try(request, min(options.timeout, max(0.1, deadline - time.monotonic())), ids)
             except httpx2.RequestError as cut:
                 cause = cut
                 error: errors.CallResearchError = errors.ConnectionError(
-                    f"{method} {path} got no whole answer: {cut or type(cut).__name__}", request_ids=ids
+                    f"{method} {path} got no complete response: {cut or type(cut).__name__}", request_ids=ids
                 )
             else:
-                if 200 <= answer.status < 300 or answer.status == 304:
-                    return answer
-                retry_after = _retry_after_of(answer)
-                error = _error_of(answer, retry_after)
+                if 200 <= response.status < 300 or response.status == 304:
+                    return response
+                retry_after = _retry_after_of(response)
+                error = _error_of(response, retry_after)
                 # 409: a request with this Idempotency-Key is in progress. After an earlier attempt, it may be our own.
-                is_own_attempt = answer.status == 409 and further < options.max_retries
-                if answer.status not in (408, 429) and answer.status < 500 and not is_own_attempt:
+                is_own_attempt = response.status == 409 and further < options.max_retries
+                if response.status not in (408, 429) and response.status < 500 and not is_own_attempt:
                     raise error
             if retry_after is None:
                 wait = min(8.0, 0.5 * 2.0 ** (options.max_retries - further)) * random.uniform(0.5, 1)
@@ -134,7 +134,7 @@ class Transport:
                 )
             time.sleep(remaining + random.uniform(0, 0.25))
 
-    def _try(self, request: httpx2.Request, timeout: float, ids: list[str]) -> Answer:
+    def _try(self, request: httpx2.Request, timeout: float, ids: list[str]) -> RawResponse:
         """Reads the body in pieces to bound the time of the whole attempt: httpx2 bounds only the time between two pieces."""
         deadline = time.monotonic() + timeout
         request.extensions = {**request.extensions, "timeout": httpx2.Timeout(timeout).as_dict()}
@@ -148,18 +148,18 @@ class Transport:
                     raise httpx2.ReadTimeout("the time for one try is over", request=request)
         finally:
             response.close()
-        return Answer(response.status_code, response.headers, b"".join(pieces), ids)
+        return RawResponse(response.status_code, response.headers, b"".join(pieces), ids)
 
 
-def _retry_after_of(answer: Answer) -> float | None:
+def _retry_after_of(response: RawResponse) -> float | None:
     """Returns the seconds to wait: from `Retry-After`, as seconds or a date, or for a 429 from `X-RateLimit-Reset`."""
-    after = answer.headers.get("Retry-After", "")
+    after = response.headers.get("Retry-After", "")
     if after.isdecimal():
         return min(float(after), 1e9)
-    reset = answer.headers.get("X-RateLimit-Reset", "")
+    reset = response.headers.get("X-RateLimit-Reset", "")
     # Prefers the server's clock, because this machine's may be wrong.
-    now = _seconds(answer.headers.get("Date", "")) or time.time()
-    if (until := _seconds(after)) is None and answer.status == 429 and reset.isdecimal():
+    now = _seconds(response.headers.get("Date", "")) or time.time()
+    if (until := _seconds(after)) is None and response.status == 429 and reset.isdecimal():
         until = float(reset)
     return None if until is None else max(0.0, until - now)
 
@@ -172,19 +172,19 @@ def _seconds(date: str) -> float | None:
         return None
 
 
-def _error_of(answer: Answer, retry_after: float | None) -> errors.CallResearchError:
-    code = "internal_error" if answer.status >= 500 else "rate_limited" if answer.status == 429 else None
-    message = f"The answer of status {answer.status} is not one of the API's errors. Check base_url, and any proxy before it."
+def _error_of(response: RawResponse, retry_after: float | None) -> errors.CallResearchError:
+    code = "internal_error" if response.status >= 500 else "rate_limited" if response.status == 429 else None
+    message = f"The response with status {response.status} is not one of the API's errors. Check base_url, and any proxy before it."
     try:
-        said = json.loads(answer.body)["error"]
-        if said["code"] in errors.BY_CODE:
-            code, message = said["code"], str(said["message"])
+        error = json.loads(response.body)["error"]
+        if error["code"] in errors.BY_CODE:
+            code, message = error["code"], str(error["message"])
     except (ValueError, KeyError, TypeError):
         pass
     return errors.BY_CODE.get(code or "", errors.ProtocolError)(
         message,
         code=code,
-        status=answer.status,
-        request_ids=answer.request_ids,
+        status=response.status,
+        request_ids=response.request_ids,
         retry_after=None if retry_after is None else math.ceil(retry_after),
     )

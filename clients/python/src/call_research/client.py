@@ -14,7 +14,7 @@ from urllib.parse import quote
 from . import _sync
 from ._pages import read_page
 from ._sync import SyncResult
-from ._transport import Answer, Options, Transport
+from ._transport import RawResponse, Options, Transport
 from .stores import Store
 from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project
 
@@ -53,27 +53,27 @@ class ChangesQuery(Include):
 
 
 class _Cache:
-    """Caches answers with their ETags by URL. Drops the least recently used ones first."""
+    """Caches responses with their ETags by URL. Drops the least recently used ones first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
+        self._responses: OrderedDict[str, tuple[str, RawResponse]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, address: str) -> tuple[str, Answer] | None:
+    def get(self, address: str) -> tuple[str, RawResponse] | None:
         with self._lock:
-            if known := self._answers.get(address):
-                self._answers.move_to_end(address)
+            if known := self._responses.get(address):
+                self._responses.move_to_end(address)
             return known
 
-    def put(self, address: str, etag: str, answer: Answer) -> None:
+    def put(self, address: str, etag: str, response: RawResponse) -> None:
         with self._lock:
-            if old := self._answers.pop(address, None):
+            if old := self._responses.pop(address, None):
                 self._bytes -= len(old[1].body)
-            self._answers[address] = (etag, answer)
-            self._bytes += len(answer.body)
+            self._responses[address] = (etag, response)
+            self._bytes += len(response.body)
             while self._bytes > CACHE_BYTES:
-                _, (_, oldest) = self._answers.popitem(last=False)
+                _, (_, oldest) = self._responses.popitem(last=False)
                 self._bytes -= len(oldest.body)
 
 
@@ -139,8 +139,8 @@ class Client:
         if "expand" not in query:
             query = {"per_page": 200, **query}
         while True:
-            answer = self._get("/calls", {**query, "page": page})
-            listed = answer.json()
+            response = self._get("/calls", {**query, "page": page})
+            listed = response.json()
             yield from listed["data"]
             if page >= listed["pagination"]["total_pages"]:
                 return
@@ -181,12 +181,12 @@ class Client:
         return _sync.sync(store, fetch)
 
     def _change_page(self, cursor: str | None, query: Mapping[str, object]) -> _sync.ReadPage:
-        answer = self._get("/changes", {"cursor": cursor, **query})
+        response = self._get("/changes", {"cursor": cursor, **query})
         try:
-            page, documents = read_page(answer.body.decode())
+            page, documents = read_page(response.body.decode())
             _sync.check(page, cursor)
         except (ValueError, TypeError, KeyError) as cause:
-            raise answer.broken("is not a page of changes") from cause
+            raise response.broken("is not a page of changes") from cause
         return page, documents
 
     def billing_offices(self) -> list[BillingOffice]:
@@ -198,13 +198,13 @@ class Client:
         """Creates a project once, even if the request has to be retried. Needs the write surface.
 
         Pass a key of your own (1 to 255 printable ASCII characters) if a later run of your program may repeat the creation: for
-        24 hours, the same key with the same project returns the same answer.
+        24 hours, the same key with the same project returns the same response.
         """
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         if not re.fullmatch(r"[ -~]{1,255}", key):
             raise ValueError("idempotency_key: must be 1 to 255 printable ASCII characters")
-        answer = self._transport.send(self._options, "POST", "/projects", headers={"Idempotency-Key": key}, body=project)
-        created: Project = answer.json()
+        response = self._transport.send(self._options, "POST", "/projects", headers={"Idempotency-Key": key}, body=project)
+        created: Project = response.json()
         return created
 
     def get_project(self, project_id: str) -> Project:
@@ -212,17 +212,17 @@ class Client:
         project: Project = self._get(f"/projects/{_segment(project_id)}").json()
         return project
 
-    def _get(self, path: str, query: Mapping[str, object] = {}, *, cached: bool = False) -> Answer:
+    def _get(self, path: str, query: Mapping[str, object] = {}, *, cached: bool = False) -> RawResponse:
         params = {name: _text(value) for name, value in query.items() if value is not None}
         address = f"{path}?{sorted(params.items())}"
         known = self._cache.get(address) if cached else None
         headers = {"If-None-Match": known[0]} if known else {}
-        answer = self._transport.send(self._options, "GET", path, params=params, headers=headers)
-        if known and answer.status == 304:
+        response = self._transport.send(self._options, "GET", path, params=params, headers=headers)
+        if known and response.status == 304:
             return known[1]
-        if cached and "ETag" in answer.headers:
-            self._cache.put(address, answer.headers["ETag"], answer)
-        return answer
+        if cached and "ETag" in response.headers:
+            self._cache.put(address, response.headers["ETag"], response)
+        return response
 
 
 def _text(value: object) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 class CallResearchError(Exception):
     """A request that failed, after all retries.
 
-    `code` is the API's code and `status` the HTTP status; both are None if no answer arrived. `request_ids` has the id of each
-    attempt that got an answer, oldest first: quote them when you ask for help. `retry_after` is the number of seconds after
+    `code` is the API's code and `status` the HTTP status; both are None if no response arrived. `request_ids` has the id of each
+    attempt that got a response, oldest first: quote them when you ask for help. `retry_after` is the number of seconds after
     which the API says to try again, or None.
     """
 
@@ -54,7 +54,7 @@ class ServerError(CallResearchError):
 
 
 class ConnectionError(CallResearchError):
-    """The last attempt got no complete answer in time. `__cause__` is the error of httpx2."""
+    """The last attempt got no complete response in time. `__cause__` is the error of httpx2."""
 
 
 class ProtocolError(CallResearchError):

@@ -1,14 +1,14 @@
 import { ProtocolError } from './errors.ts';
-import type { Answer } from './transport.ts';
+import type { RawResponse } from './transport.ts';
 import type { ChangesPage } from './types.ts';
 
 /** @throws ProtocolError if the body isn't JSON */
-export function readJson<T>({ status, headers, text }: Answer): T {
+export function readJson<T>({ status, headers, text }: RawResponse): T {
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
     const requestIds = [headers.get('X-Request-Id')].filter((id) => id !== null);
-    throw new ProtocolError(`the answer with status ${status} isn't JSON`, { status, requestIds, cause });
+    throw new ProtocolError(`the response with status ${status} isn't JSON`, { status, requestIds, cause });
   }
 }
 

@@ -27,6 +27,7 @@ const EVA = 'eva@example.com';
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 /** Requests of an address without a token, and tool calls of a user of acme. */
 const LIMIT = 3;
+const LIMIT_OF_GLOBEX = 100;
 
 let world: World;
 /** Each test has a gateway and a client address of its own. */
@@ -36,7 +37,7 @@ let address: string;
 beforeAll(async () => {
   world = await sharedWorld();
   for (const organization of [ACME, GLOBEX]) {
-    const toolRateLimit = { requests: organization === ACME ? LIMIT : 100, period_seconds: 60 };
+    const toolRateLimit = { requests: organization === ACME ? LIMIT : LIMIT_OF_GLOBEX, period_seconds: 60 };
     await world.load([
       { type: 'organization', id: organization, name: organization, tool_rate_limit: toolRateLimit },
       ...[ANN, BOB, CARL, DORA, EVA].map((email) => ({ type: 'user', organization, email, name: email })),
@@ -143,7 +144,7 @@ describe('with a usable token', () => {
 });
 
 it('a body that breaks is charged once, as a message of the user', async () => {
-  const token = await bearer(world, ACME, EVA);
+  const token = await bearer(world, GLOBEX, EVA);
   const { headers } = listed(token);
   const lines = Object.entries({ ...headers, 'x-forwarded-for': address }).map(([name, value]) => `${name}: ${value}`);
   const broken = [
@@ -161,9 +162,9 @@ it('a body that breaks is charged once, as a message of the user', async () => {
   for (let n = 0; n < times; n++)
     expect(await sendRaw(gateway.address, broken.join('\r\n'))).toMatch(/^HTTP\/1\.1 400 [^]*^Connection: close\r$/m);
 
-  const { rows } = await world.query('select user_id from auth.users where organization = $1 and email = $2', [ACME, EVA]);
-  const rule = widen({ requests: LIMIT, periodSeconds: 60 }, 10);
-  const check = { kind: 'user', id: `${ACME}/${rows[0].user_id} messages`, rule } as const;
+  const { rows } = await world.query('select user_id from auth.users where organization = $1 and email = $2', [GLOBEX, EVA]);
+  const rule = widen({ requests: LIMIT_OF_GLOBEX, periodSeconds: 60 }, 10);
+  const check = { kind: 'user', id: `${GLOBEX}/${rows[0].user_id} messages`, rule } as const;
   const limiter = new RateLimiter({ address: world.stack.addresses.rateLimit, log: createLogger('test', { level: 'silent' }) });
   // Node answers before the gateway charges. Each look charges the user, too.
   let looks = 0;

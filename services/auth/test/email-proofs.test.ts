@@ -18,6 +18,8 @@ const prove = (emailProof: string) =>
 describe.each<[proof: string, person: Person, missing: string | undefined]>([
   ['claim', { ...entra, email_verified: true }, undefined],
   ['claim', entra, 'email_verified is missing'],
+  ['claim', { ...entra, email_verified: false }, 'email_verified is not true'],
+  ['claim', { ...entra, email_verified: 'true' }, 'email_verified is not true'],
   ['claim', { ...entra, xms_edov: true }, 'email_verified is missing'],
   ['xms_edov', { ...entra, email_verified: true }, undefined],
   ['xms_edov', { ...entra, xms_edov: true }, undefined],

@@ -19,18 +19,18 @@ function project(name: string, include: string, settings: object = {}) {
 export default defineConfig({
   test: {
     globalSetup: 'testing/src/setup.ts',
-    // With more workers than cores, the tests take longer in total.
-    maxWorkers: 2,
+    // One more than most small machines have cores: tests often wait for a timeout, a poll or the disk.
+    maxWorkers: 3,
     projects: [
       project('tests', '**/{src,test}/**/*.test.ts', {
-        exclude: ['**/node_modules/**', ...['traced', 'alone', 'faults'].map(endingWith), CHARTS, CLIENTS],
+        exclude: ['**/node_modules/**', ...['traced', 'alone', 'slow'].map(endingWith), CHARTS, CLIENTS],
       }),
       // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.
       project('traced', endingWith('traced'), { setupFiles: 'testing/src/start-telemetry.ts' }),
       // These start OpenTelemetry with their own settings, which is possible only once per process.
       project('alone', endingWith('alone'), { isolate: true }),
-      // These kill and restart processes, which takes minutes. `.ci/run` runs them.
-      ...(process.env['CRS_TEST_FAULTS'] ? [project('faults', endingWith('faults'))] : []),
+      // These kill processes, wait for real time or measure it. `.ci/run` runs them.
+      ...(process.env['CRS_TEST_SLOW'] ? [project('slow', endingWith('slow'))] : []),
       // These render the charts with the Helm that `.ci/charts/run` installs.
       ...(process.env['HELM'] ? [project('charts', CHARTS)] : []),
       // These run the packed clients, which `.ci/clients/run` installs and lists in a file.

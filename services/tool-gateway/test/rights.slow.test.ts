@@ -5,7 +5,7 @@ import { startLanes } from '@crs/testing/lanes';
 import { ALPHA, BOB, call, found, getCall, LIST_CALLS, LIST_PROJECTS, load, type Read } from './_rights.ts';
 
 /** Set `CRS_ROUNDS=1000` for a longer run. */
-const ROUNDS = Number(process.env['CRS_ROUNDS'] ?? 20);
+const ROUNDS = Number(process.env['CRS_ROUNDS'] ?? 8);
 
 let lanes: Awaited<ReturnType<typeof startLanes>>['lanes'];
 let close: (() => Promise<void>) | undefined;

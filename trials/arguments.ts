@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-/** Reads the command line of a script. Prints the usage and ends the process where it is asked for, or where an argument is wrong. */
+/** Parses a script's command line. Prints the usage and exits if `--help` is given or an argument is wrong. */
 export function readArguments<T extends ParseArgsConfig>(usage: string, config: T): ReturnType<typeof parseArgs<T>> {
   if (process.argv.includes('--help')) {
     process.stdout.write(usage);

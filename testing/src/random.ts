@@ -1,4 +1,4 @@
-/** A generator of numbers from 0 to 1 (mulberry32). The same seed gives the same numbers. */
+/** A pseudorandom number generator (mulberry32) with values from 0 to 1. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How a follower asks for pages. */
+/** The parameters of a follower's requests. */
 export interface PageSize {
   limit: number;
-  /** Whether pages hold details. Without them the copy holds the times of changes. */
+  /** Whether to request details. Without them, the copy contains the times of changes. */
   details: boolean;
 }
 
@@ -14,7 +14,7 @@ interface Change {
   call?: Record<string, unknown>;
 }
 
-/** Keeps a copy by `GET /v1/changes`, and notes each broken promise. It replaces and deletes, and drops nothing by itself. */
+/** Keeps a copy by `GET /v1/changes`, and records each violation of the API's guarantees. It only replaces and deletes what the changes say. */
 export class Follower {
   /** Details as JSON, or times of changes, by id. */
   readonly copy = new Map<string, string>();
@@ -24,7 +24,7 @@ export class Follower {
   readonly #send: (path: string) => Promise<Response>;
   readonly #times = new Map<string, string>();
   cursor: string | undefined;
-  /** Which fields the details have since the settings last changed. */
+  /** The names of the details' fields since the settings last changed. */
   #fields: string | undefined;
   #stopped = false;
   #following: Promise<void> | undefined;
@@ -41,14 +41,14 @@ export class Follower {
     })();
   }
 
-  /** Stops, and follows to the end. */
+  /** Reads all remaining changes, and stops. */
   async finish(): Promise<void> {
     this.#stopped = true;
     await this.#following;
     while (await this.#turn());
   }
 
-  /** Reads a page, again and again until it is answered. @returns whether more follow */
+  /** Reads a page, and retries until it succeeds. @returns whether more follow */
   async #turn(): Promise<boolean> {
     const { limit, details } = this.size;
     const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.cursor ? `&cursor=${this.cursor}` : ''}`;
@@ -89,14 +89,14 @@ export class Follower {
     if (call) this.#compareFields(id, call);
   }
 
-  /** The settings decide which fields a detail has, so between two changes of the settings all details have the same ones. */
+  /** Checks that all details between two changes of the settings have the same fields, because only the settings decide which fields a detail has. */
   #compareFields(id: string, call: Record<string, unknown>): void {
     const fields = [...Object.keys(call), ...Object.keys(call['interviewee'] as object)].join();
     this.#fields ??= fields;
     if (this.#fields !== fields) this.faults.push(`${id} has the fields ${fields} among others with ${this.#fields}`);
   }
 
-  /** @param details JSON of each call, by id @returns a sentence for each difference */
+  /** Compares the copy with the details. @param details JSON of each call, by id @returns a sentence for each difference */
   compare(details: Map<string, string>): string[] {
     const { details: whole } = this.size;
     const differences: string[] = [];

@@ -16,18 +16,18 @@ const SIZES: PageSize[] = [
   { limit: 1_000, details: false },
 ];
 
-/** These parts are killed in every round of the long form. */
+/** The components that are killed in every round of the long form. */
 export const ALL: readonly Part[] = [...PROCESS_NAMES, 'postgres'];
 
 export interface Round {
   victims: readonly Part[];
-  /** How long writers and followers work before and after the kill, in milliseconds. */
+  /** How long writers and followers work before and after the kill (milliseconds). */
   workMs: number;
 }
 
 /**
- * Lets followers of four page sizes keep copies while eight writers work, and kills parts meanwhile. After each round the copies must equal
- * the details. @returns a sentence for each broken promise
+ * Lets followers with four page sizes keep copies while eight writers work, and kills components meanwhile. After each round, the copies must equal the
+ * details. @returns a sentence for each violation
  */
 export async function followRounds(rounds: Round[], random: () => number): Promise<string[]> {
   const system = await startFaultySystem({ relays: true });
@@ -67,13 +67,13 @@ async function followRound(
   for (const follower of followers) follower.start();
   await sleep(workMs * (0.5 + random()));
   await Promise.all(victims.map(async (victim) => victimOf(system, victim)?.kill()));
-  // PostgreSQL comes back first: the services are ready once it is there.
+  // PostgreSQL is started first, because the services are ready only once it is.
   if (victims.includes('postgres')) await system.postgres.start();
   const services = victims.filter((victim) => victim !== 'postgres');
   await Promise.all(services.map(async (victim) => victimOf(system, victim)?.start()));
   await sleep(workMs);
   const imports = await writers.stop();
-  // A gateway may show a detail by the settings of a second ago.
+  // A gateway may still render details with the settings of a second ago.
   await Promise.all([sleep(1_100), ...followers.map((follower) => follower.finish())]);
   const details = await readDetails(send);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
@@ -83,7 +83,7 @@ async function followRound(
   );
 }
 
-/** Each call as `GET /v1/calls/{call_id}` shows it. */
+/** Reads each call by `GET /v1/calls/{call_id}`. @returns its JSON by id */
 export async function readDetails(send: (path: string) => Promise<Response>): Promise<Map<string, string>> {
   const get = async (path: string): Promise<string> => {
     for (;;) {

@@ -52,7 +52,7 @@ function call(random: Random): object {
   };
 }
 
-/** What a writer imports in a turn, and its mean pause. */
+/** What a writer imports at a time, and its mean pause. */
 interface Writer {
   records: (random: Random) => object[];
   pauseMs: number;
@@ -62,7 +62,7 @@ const importer: Writer = {
   records: (random) => Array.from({ length: 1 + Math.floor(random() * 12) }, () => call(random)),
   pauseMs: 20,
 };
-/** Deletions of projects take many calls with them, and settings begin all walks again: both have longer pauses. */
+/** Longer pauses for deletions of projects, which delete many calls, and for changes of settings, which restart all full resyncs. */
 const WRITERS: Writer[] = [
   ...Array.from({ length: 5 }, () => importer),
   {
@@ -92,7 +92,7 @@ const WRITERS: Writer[] = [
   },
 ];
 
-/** Starts eight writers that import until they are stopped. Failures are expected: parts of the system are killed meanwhile. */
+/** Starts eight writers that import until they are stopped. Failures are expected, because components are killed meanwhile. */
 export function startWriters(admin: Processes['admin'], random: Random): { stop(): Promise<number> } {
   let stopped = false;
   let imports = 0;

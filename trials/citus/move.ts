@@ -1,8 +1,8 @@
-// Moves the rows of organizations between the nodes of Citus while they are read, imported and followed, and compares them afterwards:
+// Moves organizations' rows between the nodes of Citus while they are read, imported and followed, and compares them afterwards:
 //
 //   node trials/citus/move.ts COORDINATOR_URL
 //
-// It starts the system on a database of its own, isolates an organization, drains a worker, removes it, adds it again, and spreads the rows anew.
+// Starts the system on its own database, isolates an organization, drains a worker, removes it, adds it again, and rebalances the rows.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '@crs/crs/import';
 import { retrying } from '@crs/crs/retry';
@@ -11,7 +11,7 @@ import { Follower } from '../changes/follower.ts';
 import { readDetails } from '../changes/rounds.ts';
 import { startSystem, type Sample } from './system.ts';
 
-/** These import and are followed; all others only read. */
+/** The organizations with imports and followers. All others only read. */
 const BUSY = 6;
 const CALLS = 100;
 
@@ -78,10 +78,10 @@ const { rows: workers } = await system.admin.query<{ host: string; port: number 
 const last = workers.at(-1)!;
 const node = [last.host, last.port];
 const STEPS: [name: string, text: string, values?: unknown[]][] = [
-  // Without a pause of writes, a split that meets updates may hang: citusdata/citus#6790.
+  // Writes are paused, because a split concurrent with updates may hang: citusdata/citus#6790.
   ['isolate', `select isolate_tenant_to_new_shard('calls.calls', 'org-0'::text, 'CASCADE', 'block_writes')`],
   ['drain', 'select citus_drain_node($1::text, $2::int)', node],
-  // A move leaves old shards on the node. Citus deletes them later, and removes the node only without them.
+  // A move leaves old shards on the node, which Citus deletes later. It doesn't remove a node that still has shards.
   ['clean', 'call citus_cleanup_orphaned_resources()'],
   ['remove', 'select citus_remove_node($1::text, $2::int)', node],
   ['add', 'select citus_add_node($1::text, $2::int)', node],

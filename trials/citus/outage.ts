@@ -1,9 +1,9 @@
-// Takes a worker of Citus away while the organizations on it and elsewhere are read, and counts the failed requests of each:
+// Takes down a worker of Citus while organizations on it and on other nodes are read, and counts the failed requests of both groups:
 //
 //   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause|slow]...
 //
-// It starts the system on a database of its own. WORKER_DATA is the data directory of one worker, whose processes it ends, stops, or stops for 300 ms of
-// every 500, for 12 s.
+// Starts the system on its own database. WORKER_DATA is the data directory of one worker. For 12 s, its processes are killed, stopped, or stopped for 300 ms
+// of every 500.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 const system = await startSystem(url, 5);
 
-/** The id of the worker's first process, which a restart changes, and its port. */
+/** Returns the id of the worker's main process, which a restart changes, and its port. */
 function readPid(): [pid: number, port: number] {
   const [pid, , , port] = readFileSync(`${workerData}/postmaster.pid`, 'utf8').split('\n');
   return [Number(pid), Number(port)];
@@ -39,7 +39,7 @@ const signal = (name: NodeJS.Signals) => {
     try {
       process.kill(each, name);
     } catch {
-      // It has ended by itself.
+      // The process has already ended.
     }
   }
 };
@@ -50,7 +50,7 @@ const restart = () =>
     uid: owner[0],
     gid: owner[1],
     stdio: 'ignore',
-    // A node looks for its certificate there when it connects to another one.
+    // Nodes look for their certificates in this home directory when they connect to each other.
     env: { ...process.env, HOME: '/tmp' },
   });
 const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
@@ -59,7 +59,7 @@ const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
   slow: [() => void slow(), () => (isSlow = false)],
 };
 let isSlow = false;
-/** Lets the worker run for 200 ms of every 500. */
+/** Lets the worker run for only 200 ms of every 500. */
 async function slow(): Promise<void> {
   for (isSlow = true; isSlow;) {
     signal('SIGSTOP');

@@ -10,7 +10,7 @@ import pg from 'pg';
 
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z';
-/** Between two requests of an organization. */
+/** Pause between two requests of an organization. */
 const PAUSE_MS = 200;
 const ORGANIZATIONS = 40;
 const EMAIL = 'ann@example.com';
@@ -20,11 +20,11 @@ export interface Sample {
   /** `performance.now()` at the start. */
   at: number;
   ms: number;
-  /** Of HTTP, or the error of the tool or of the connection. */
+  /** HTTP status, or the error of the tool or of the connection. */
   status: number | string;
 }
 
-/** Starts the system in this process on a database that is prepared. */
+/** Starts the system in this process, on a prepared database. */
 export async function startOn(databaseUrl: string) {
   const stack = await startStack(
     {
@@ -51,7 +51,7 @@ export async function startOn(databaseUrl: string) {
   };
 }
 
-/** Starts the system, with organizations of a few calls each, on a database of its own of the coordinator. */
+/** Starts the system on its own database of the coordinator, and creates organizations with a few calls each. */
 export async function startSystem(coordinator: string, callsOfEach: number) {
   const database = await createDatabase(coordinator);
   await joinNodes(coordinator, database.name);
@@ -99,9 +99,9 @@ export async function startSystem(coordinator: string, callsOfEach: number) {
     /** A connection to the coordinator, as superuser. */
     admin,
     organizations: ids,
-    /** Sends a request of REST with the key of an organization. */
+    /** Sends a REST request with the key of an organization. */
     send,
-    /** Every organization reads its list again and again, by REST and by a tool in turns, until the returned function is called. */
+    /** Makes every organization read its list repeatedly, alternately by REST and by a tool, until the returned function is called. */
     read(seen: (response: Sample) => void) {
       let goesOn = true;
       const readers = ids.map(async (organization, i) => {

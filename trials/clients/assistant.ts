@@ -5,9 +5,9 @@ import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprot
 
 export class Assistant implements OAuthClientProvider {
   readonly redirectUrl: string;
-  /** The address to which the assistant sends its user. */
+  /** The URL that the assistant opens in its user's browser. */
   authorization: string | undefined;
-  /** The parameters with which the user came back. */
+  /** The parameters of the redirect back to the assistant. */
   answer: URLSearchParams | undefined;
   #client: ReturnType<OAuthClientProvider['clientInformation']>;
   #tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>;

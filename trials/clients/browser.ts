@@ -1,4 +1,4 @@
-/** The browser of `CHROMIUM`, and what holds for each page in it. */
+/** Starts the browser `CHROMIUM`, and checks pages in it. */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-/** Reads the challenge to a client without a token by both SDKs, and prints where it sends the client. */
+/** Parses, with both SDKs, the challenge to a client without a token, and prints where it sends the client. */
 import assert from 'node:assert/strict';
 import * as newer from '@modelcontextprotocol/client';
 import * as older from '@modelcontextprotocol/sdk/client/auth.js';

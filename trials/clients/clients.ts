@@ -1,4 +1,4 @@
-/** Clients of other projects, each behind the interface that `exercise.ts` needs. */
+/** Third-party clients, adapted to the interface that `exercise.ts` needs. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { createMCPClient } from '@ai-sdk/mcp';
@@ -15,7 +15,7 @@ export interface ToolResult {
 }
 
 export interface Client {
-  /** The agreed protocol version; undefined where the client doesn't tell. */
+  /** The negotiated protocol version. Undefined if the client doesn't report it. */
   protocol?: string | undefined;
   /** Without a token, this client would open a browser. */
   signsIn?: boolean;
@@ -40,11 +40,11 @@ export const CLIENTS: Record<string, Connect> = {
   'ai-sdk-initialize': (url, headers) => aiSdk(url, headers, false),
   'inspector-legacy': (url, headers) => inspector(url, headers, 'legacy'),
   'inspector-modern': (url, headers) => inspector(url, headers, 'modern'),
-  // A proxy for assistants without HTTP: a process that speaks over its standard streams.
+  // A proxy for assistants without HTTP, which communicates over its standard streams.
   'mcp-remote': async (url, headers) => {
     const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
     const args = [require.resolve('mcp-remote/dist/proxy.js'), url, '--allow-http', '--transport', 'http-only', ...given];
-    // The child gets only the named variables; sign-in needs more of them.
+    // The child process gets only these variables. Sign-in needs more of them.
     const env = process.env as Record<string, string>;
     const transport = new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' });
     return { ...(await oldClient(transport)), signsIn: true };
@@ -90,7 +90,7 @@ async function inspector(url: string, headers: Record<string, string>, era: 'leg
   const options = [url, '--transport', 'http', '--protocol-era', era, '--stored-auth-only', '--format', 'json', '-q', ...given];
   const run = async (method: string, ...rest: string[]) => {
     const { code, stdout, stderr } = await runBin('inspector', ['--cli', ...options, '--method', method, ...rest]);
-    // Exit code 3 means auth_required; 5 means an error of the tool, which is printed like an answer.
+    // Exit code 3 means auth_required; 5 means an error of the tool, which is printed like a result.
     if (code === 3) throw Object.assign(new Error(stderr), { code: 401 });
     if (code !== 0 && code !== 5) throw new Error(`ended with ${code}: ${stderr}`);
     return { result: (JSON.parse(stdout) as { result: unknown }).result, stderr };

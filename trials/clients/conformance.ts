@@ -1,7 +1,6 @@
 /**
- * Runs the official conformance suite, as far as it applies to a server that has four tools and nothing else. It leaves out scenarios that need the
- * suite's own `test_*` tools, prompts or resources, and scenarios that would pass here without testing anything (`tools-call-*`, `server-sse-*`,
- * `server-session-lifecycle`).
+ * Runs the scenarios of the official conformance suite that apply to a server with only four tools. Excludes scenarios that need the suite's own `test_*`
+ * tools, prompts or resources, and scenarios that would pass here without testing anything (`tools-call-*`, `server-sse-*`, `server-session-lifecycle`).
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
@@ -14,13 +13,13 @@ import { runBin } from './clients.ts';
 const { MCP_URL: url, MCP_TOKEN: token } = process.env;
 assert(url && token, 'usage: MCP_URL=URL MCP_TOKEN=TOKEN conformance.ts');
 
-/** Scenarios that must pass as a whole, by protocol version. */
+/** Scenarios that must pass completely, by protocol version. */
 const WHOLE = {
   '2025-11-25': ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'],
   '2026-07-28': ['tools-list', 'dns-rebinding-protection', 'http-header-validation', 'input-required-result-unsupported-methods'],
 };
 
-/** Scenarios of 2026-07-28 with the checks that must pass. Their other checks need features that this server doesn't have. */
+/** Scenarios of 2026-07-28, with the checks that must pass. Their other checks need features that this server lacks. */
 const NAMED = {
   caching: ['sep-2549-tools-list-caching-hints', 'sep-2549-ttl-non-negative', 'sep-2549-cache-scope-valid', 'wire-schema-valid'],
   'server-stateless': [
@@ -54,14 +53,14 @@ export interface Check {
   errorMessage?: string;
 }
 
-const proxy = createServer(passOn).listen(0, 'localhost');
+const proxy = createServer(forward).listen(0, 'localhost');
 await new Promise((resolve) => proxy.once('listening', resolve));
 const signedIn = `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`;
 let failures = 0;
 for (const [version, scenarios] of Object.entries(WHOLE)) {
   for (const scenario of scenarios) {
     const { code, checks } = await run(scenario, version);
-    // A scenario without any check passes, too.
+    // A scenario that ran no checks would also pass.
     const tried = checks.some(({ id, status }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
     report(scenario, version, checks, code === 0 && tried ? [] : [`exit code ${code}`, ...checks.filter(isBad).map(describe)]);
   }
@@ -102,10 +101,10 @@ function describe({ id, status, errorMessage }: Check): string {
 }
 
 /**
- * A proxy that adds the token, because the suite has no option for headers. It passes all other headers on, `Host` and `Origin` too, since the gateway
- * must judge them. Where they name this proxy, it writes the gateway's public address instead.
+ * A proxy that adds the token, because the suite has no option for headers. Forwards all other headers, including `Host` and `Origin`, which the gateway
+ * must check. If these name this proxy, they are replaced by the gateway's public address.
  */
-function passOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
+function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const [here, there] = [new URL(signedIn), new URL(url!)];
   const { method, headers } = incoming;
   const { host, origin } = headers;

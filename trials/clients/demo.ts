@@ -1,4 +1,4 @@
-/** Works out from the imported records, without the system, which records the demo user may see. */
+/** Determines from the imported records alone, independently of the system, which records the demo user may see. */
 import { readFileSync } from 'node:fs';
 
 interface Project {
@@ -47,7 +47,7 @@ export const projects = records
   .filter(({ created_by: creator, members }) => creator === USER || members.some(({ email }) => email === USER))
   .toSorted(newestFirst((project) => project.created_at));
 
-/** The calls that the user conducted. */
+/** Returns the calls that the user conducted. */
 export const calls = records
   .filter((record) => record.type === 'call')
   .filter((call) => call.conducted_by === USER)
@@ -55,7 +55,7 @@ export const calls = records
 
 export const entities = records.filter((record) => record.type === 'entity');
 
-/** One of the calls, an interview with a transcript, as `get_call` shows it. */
+/** Returns one of the calls, an interview with a transcript, as `get_call` returns it. */
 export const { call, turns } = (() => {
   const found = calls.find(({ expert, transcript }) => expert && Array.isArray(transcript))!;
   const { id, cost, summary, ktas, qa_blocks } = found;

@@ -1,4 +1,4 @@
-/** Exercises the named client as an assistant: lists tools, calls them, turns pages, makes errors, and comes without a token. */
+/** Exercises the named client like an assistant: lists tools, calls them, reads pages, causes errors, and connects without a token. */
 import assert from 'node:assert/strict';
 import { CLIENTS, type ToolResult } from './clients.ts';
 import * as demo from './demo.ts';
@@ -58,7 +58,7 @@ interface Row {
   id: string;
 }
 
-/** The structured content of an answer. Asserts that it is no error and that its text says the same. */
+/** Returns the structured content of a result. Asserts that it is not an error and equals the text. */
 async function good<T>(name: string, args: Record<string, unknown>): Promise<T> {
   const result = await client.call(name, args);
   assert(!result.isError, JSON.stringify(result.content));

@@ -5,8 +5,8 @@ import { FLOW_HEADERS, PAGE_HEADERS } from '@crs/auth/pages/headers';
 import { continuePage } from '@crs/auth/pages/messages';
 
 /**
- * Serves a sample of each page at `/<page>`. `/stay` answers 204, so that the browser stays on the page `continue`. A form sent to
- * `/sign-in/post` gets `continuePage`, which goes to `client` by a redirect. A form sent to `/redirect` gets that redirect at once.
+ * Serves a sample of each page at `/<page>`. `/stay` returns 204, so that the browser stays on the page `continue`. A form posted to `/sign-in/post` gets
+ * `continuePage`, which leads to `client` by a redirect. A form posted to `/redirect` gets that redirect directly.
  * @returns its origin
  */
 export async function servePages(client: string): Promise<string> {
@@ -26,11 +26,11 @@ export async function servePages(client: string): Promise<string> {
   );
 }
 
-/** Serves a web client. Its callback redirects once more, to a page that sends the code to its opener. @returns its origin */
+/** Serves a web client, whose callback redirects to a page that sends the code to its opener. @returns its origin */
 export async function serveClient(): Promise<string> {
   return listen(
     createServer((request, response) => {
-      // For a policy this is another origin.
+      // Content security policies treat this as another origin.
       const elsewhere = `http://${request.headers.host!.replace('localhost', '127.0.0.1')}`;
       const { pathname, search } = new URL(request.url ?? '/', elsewhere);
       if (pathname === '/callback') return response.writeHead(303, { Location: `${elsewhere}/done${search}` }).end();

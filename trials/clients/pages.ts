@@ -1,7 +1,7 @@
 /**
- * Opens each page of sign-in in a real browser, light and dark, on a desktop and on a phone. axe must find no violation, the browser must
- * report no error, and no page may be wider than the screen. Then it tries the steps that the page's policy could block: from a form to
- * the client, and from a popup back to the page that opened it. Last, another page tries to steer a click onto Allow.
+ * Opens each page of sign-in in a real browser, in light and dark mode, on a desktop and on a phone. axe must find no violation, the browser must report no
+ * error, and no page may be wider than the screen. Then tries the steps that the page's policy could block: from a form to the client, and from a popup back
+ * to the page that opened it. Finally, another page tries to redirect a click to the Allow button.
  */
 import assert from 'node:assert/strict';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -14,7 +14,7 @@ const DEVICES = {
   phone: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
 };
 const CODE = 'c0de';
-/** Below the 0.7 s after which the page's cover leaves the button. */
+/** Less than the 0.7 s after which the page's cover disappears from the button. */
 const DOUBLE_CLICK_MS = 500;
 
 const browser = await launch();
@@ -37,7 +37,7 @@ for (const reducedMotion of ['no-preference', 'reduce'] as const) {
   await withContext({ ...DEVICES.phone, reducedMotion }, steeredTaps);
 }
 await withContext(DEVICES.desktop, consentByKeyboard);
-// Ends the servers and the browser, too.
+// Also stops the servers and the browser.
 process.exit();
 
 /** Opens and checks one page. */
@@ -50,7 +50,7 @@ async function open(context: BrowserContext, name: string, setting: string, widt
   await page.close();
 }
 
-/** The policy blocks a redirect from a form to the client. It doesn't block redirects after `continuePage`. */
+/** Checks that the policy blocks a redirect from a form to the client, but no redirects after `continuePage`. */
 async function outOfForm(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
@@ -81,15 +81,15 @@ async function backToOpener(context: BrowserContext): Promise<void> {
   await page.close();
 }
 
-/** Comes onto the page with the pointer, as a person does. Playwright clicks as soon as nothing covers the button. */
+/** Moves the pointer onto the page, as a person does. Playwright clicks as soon as nothing covers the button. */
 async function allow(page: Page): Promise<void> {
   await page.locator('h1').hover();
   await page.getByRole('button', { name: 'Allow' }).click();
 }
 
 /**
- * The page that opened this window leads it to the consent between two clicks of a double-click. The second click lands where Allow is,
- * and must do nothing. The same person can click it a second later.
+ * The page that opened this window navigates it to the consent page between the two clicks of a double-click. The second click hits the Allow button, and
+ * must have no effect. A person can click it a second later.
  */
 async function steeredClicks(context: BrowserContext): Promise<void> {
   const opener = await context.newPage();
@@ -117,7 +117,7 @@ async function steeredClicks(context: BrowserContext): Promise<void> {
   await opener.close();
 }
 
-/** The same by touch, where no pointer hovers: the first tap uncovers the button. */
+/** The same by touch, without a hovering pointer: the first tap uncovers the button. */
 async function steeredTaps(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${origin}/consent`);
@@ -137,7 +137,7 @@ async function steeredTaps(context: BrowserContext): Promise<void> {
   await page.close();
 }
 
-/** The cover is for pointers: with the keyboard, Allow is pressed at once. */
+/** The cover only affects pointers: with the keyboard, Allow can be pressed immediately. */
 async function consentByKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${origin}/consent`);
@@ -149,7 +149,7 @@ async function consentByKeyboard(context: BrowserContext): Promise<void> {
   await page.close();
 }
 
-/** Scrolls to the button. @returns the button's middle, on the screen */
+/** Scrolls to the button. @returns the coordinates of its middle on the screen */
 async function placeOfAllow(page: Page): Promise<{ x: number; y: number }> {
   const button = page.getByRole('button', { name: 'Allow' });
   await button.scrollIntoViewIfNeeded();
@@ -157,7 +157,7 @@ async function placeOfAllow(page: Page): Promise<{ x: number; y: number }> {
   return { x: x + width / 2, y: y + height / 2 };
 }
 
-/** Repeats the whole attack until its last click came as fast as a double-click does: this machine may be busy. */
+/** Repeats the whole attack until its last click is as fast as a double-click, because this machine may be busy. */
 async function atDoubleClickSpeed(attack: () => Promise<() => Promise<void>>): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const lastClick = await attack();
@@ -173,7 +173,7 @@ async function doesNothing(page: Page): Promise<void> {
   assert.equal(page.url(), `${origin}/consent`, 'a steered click allowed access');
 }
 
-/** Each step begins in the field that it asks for, Tab moves through the fields in reading order, and Enter in a field submits the form. */
+/** Checks that each step starts with the focus in its field, Tab moves through the fields in reading order, and Enter submits the form. */
 async function byKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   const csrf = 'b0Zl9dYw4nJ1';
@@ -207,7 +207,7 @@ function complaintsOf(page: Page): string[] {
   return complaints;
 }
 
-/** Runs `use` in a new context without cookies. */
+/** Runs `use` in a new browser context without cookies. */
 async function withContext(options: object, use: (context: BrowserContext) => Promise<void>): Promise<void> {
   const context = await browser.newContext(options);
   await use(context);

@@ -1,6 +1,6 @@
 /**
- * The demo user with a real browser. If a page calls a host that isn't local, breaks its content security policy, or logs a warning or an error, `leave`
- * throws.
+ * The demo user with a real browser. `leave` throws if a page sent a request to a host that isn't local, violated its content security policy, or logged a
+ * warning or an error.
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -23,7 +23,7 @@ export interface Person {
   enterEmail(): Promise<void>;
   /** The last step. */
   enterPassword(password?: string): Promise<void>;
-  /** Opens an assistant's authorization URL, signs in if the page asks for it, and decides. @returns the URL that the browser is sent back to */
+  /** Opens an assistant's authorization URL, signs in if required, and decides. @returns the URL that the browser is sent back to */
   decide(authorization: string, decision: 'Allow' | 'Deny'): Promise<URL>;
   /** In light, dark and phone settings: takes a screenshot if `PICTURES` is set, and throws if axe finds a fault or the page is too wide. */
   look(name: string): Promise<void>;
@@ -40,7 +40,7 @@ export async function openBrowser(): Promise<Person> {
   page.on('pageerror', ({ message }) => page.url().startsWith(origin) && complaints.push(message));
   page.on('console', (message) => {
     const isOurs = (message.location().url || page.url()).startsWith(origin);
-    // Chromium logs every response with an error status. The clients' mistakes (4xx) are part of the trial.
+    // Chromium logs every response with an error status. Client errors (4xx) are expected in this trial.
     const isStatus = /^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
     if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });

@@ -1,4 +1,4 @@
-/** Assistants of other projects sign the user in: each opens a browser, gets the user's consent, and calls a tool. */
+/** Checks that third-party assistants can sign the user in: each opens a browser, gets the user's consent, and calls a tool. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const url = process.env['MCP_URL']!;
 const TOOL = 'list_projects';
 const ARGS = { scope: 'all' };
 
-// Clients open a browser by this command on Linux. Some use a library instead, which reads BROWSER.
+// On Linux, clients open a browser with this command. Some use a library instead, which reads BROWSER.
 const work = await mkdtemp(join(tmpdir(), 'crs-opener-'));
 const opened = join(work, 'url');
 const opener = join(work, 'xdg-open');
@@ -53,7 +53,7 @@ const inspect = () =>
 const [first] = await Promise.all([inspect(), allow()]);
 check('Inspector', (JSON.parse(first.stdout) as { result: ToolResult }).result);
 const again = await inspect();
-check('Inspector, again with what it kept', (JSON.parse(again.stdout) as { result: ToolResult }).result);
+check('Inspector, again with its stored tokens', (JSON.parse(again.stdout) as { result: ToolResult }).result);
 
 await person.leave();
 await rm(work, { recursive: true });

@@ -63,7 +63,7 @@ await person.look('error');
 
 await page.goto(`${origin}/connections`);
 await person.look('connections');
-// This call lets every cache remember the token before it is revoked.
+// Fills every cache with the token before it is revoked.
 assert.notEqual(await statusFor(second.access_token), 401);
 await page
   .getByRole('listitem')
@@ -74,15 +74,15 @@ await page
 await page.getByRole('status').waitFor();
 const since = performance.now();
 while ((await statusFor(second.access_token)) !== 401) {
-  assert(performance.now() - since < 1_500, 'the token is good for longer than a second');
+  assert(performance.now() - since < 1_500, 'the token is valid for longer than a second');
   await sleep(50);
 }
 say(`disconnected: 401 after ${Math.round(performance.now() - since)} ms`);
 await person.look('disconnected');
 assistant.authorization = undefined;
 await assert.rejects(listProjects());
-assert(assistant.authorization, 'the user is not asked again');
-say('the refresh token is refused too, the user is asked again');
+assert(assistant.authorization, 'the user does not have to consent again');
+say('the refresh token is refused too, and the user has to consent again');
 
 await page.getByRole('button', { name: 'Sign out' }).click();
 await page.getByRole('heading', { name: 'You are signed out' }).waitFor();

@@ -8,7 +8,7 @@ const KUBELET_MS = 120_000;
 const PARTS = [...SERVICES, 'crs'];
 let runs = 0;
 
-/** Renews all certificates: they are removed from their Secrets, and the CronJob's program makes new ones. Pods keep the old ones until then. */
+/** Renews all certificates: removes them from their Secrets, so that the CronJob's program issues new ones. Pods keep the old ones until then. */
 export async function renew(): Promise<void> {
   const before = await fingerprints();
   for (const part of PARTS) await patch(`${part}-mtls`, { data: { 'tls.crt': '' } });
@@ -20,7 +20,7 @@ export async function renew(): Promise<void> {
   await showReloads();
 }
 
-/** Replaces the authority in three runs. The pods get the time that they need between two runs; the rest of the waits is skipped. */
+/** Replaces the CA in three runs of the CronJob. Waits between two runs only as long as the pods need; the longer waits of production are skipped. */
 export async function replaceAuthority(): Promise<void> {
   const before = await authority();
   await patch('authority', { stringData: { replace: 'gradually' } });
@@ -29,10 +29,10 @@ export async function replaceAuthority(): Promise<void> {
     await sleep(KUBELET_MS);
     if (step < 3) await patch('authority', { stringData: { settled: new Date(0).toISOString() } });
   }
-  if ((await authority()) === before) throw new Error('the authority was not replaced');
+  if ((await authority()) === before) throw new Error('the CA was not replaced');
   for (const part of PARTS) {
     if ((await secret(`${part}-mtls`))['ca.crt'] !== (await authority()))
-      throw new Error(`${part} trusts another authority, too`);
+      throw new Error(`${part} still trusts another CA`);
   }
   await showReloads();
 }

@@ -4,7 +4,7 @@ import { say } from './report.ts';
 
 export const NAMESPACE = process.env['NAMESPACE'] ?? 'crs-scenario';
 export const RELEASE = 'crs';
-/** The names of all objects of the release begin with this. */
+/** Prefix of the names of all objects of the release. */
 export const NAME = 'crs-call-research';
 export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
 
@@ -15,7 +15,7 @@ interface Options {
   shown?: boolean;
 }
 
-/** Runs a command. @returns its standard output. @throws Error with its output where the exit code isn't 0 */
+/** Runs a command. @returns its standard output. @throws Error with its output if the exit code isn't 0 */
 export async function run(command: string, args: string[], { input, env, shown = false }: Options = {}): Promise<string> {
   if (shown) say(`$ ${[command, ...args].join(' ')}`);
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -48,8 +48,8 @@ interface ServiceObject {
 }
 
 /**
- * The address by which this machine reaches a gateway: a NodePort on a node of the cluster. The chart's own Services stay as they are, so a second
- * Service selects the same pods.
+ * Returns the address by which this machine reaches a gateway: a NodePort on a node of the cluster. Creates a second Service for the same pods, so that the
+ * chart's own Services remain unchanged.
  */
 export async function addressOf(gateway: string): Promise<string> {
   const read = async (name: string) => JSON.parse(await kubectl(['get', 'service', name, '--output', 'json'])) as ServiceObject;
@@ -67,8 +67,8 @@ export async function addressOf(gateway: string): Promise<string> {
   return `http://${address}:${(await read(name)).spec.ports[0]!.nodePort}`;
 }
 
-/** The objects of a kind, as JSON of the Kubernetes API. */
-// oxlint-disable-next-line typescript/no-explicit-any -- objects of the API are looked into freely
+/** Returns the objects of a kind, in the JSON of the Kubernetes API. */
+// oxlint-disable-next-line typescript/no-explicit-any -- callers access any property
 export async function objects(kind: string, selector = ''): Promise<any[]> {
   return JSON.parse(await kubectl(['get', kind, '--selector', selector, '--output', 'json'])).items;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NAMESPACE } from './cluster.ts';
 
-/** Writes the log of each pod of the namespace to a file of its own, from now on: a cluster forgets the logs of pods that end. */
+/** From now on, writes the log of each pod of the namespace to its own file, because a cluster deletes the logs of pods that have ended. */
 export async function keepLogs(): Promise<{ directory: string; stop: () => void }> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-logs-'));
   const followed = new Map<string, ChildProcess>();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
-/** The arguments of helm for an installation or upgrade, besides the image. */
+/** The arguments of helm for an installation or upgrade, except for the image. */
 const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const NEXT_IMAGE = process.env['NEXT_IMAGE'] ?? IMAGE;
@@ -13,7 +13,7 @@ const BACKENDS = [
   ...['--set', `postgres.image=${process.env['POSTGRES_IMAGE'] ?? 'postgres:18'}`],
   ...['--set', `redis.image=${process.env['REDIS_IMAGE'] ?? 'redis:8'}`],
 ];
-/** Secrets that stay after an uninstallation, because the install Job makes them and not the release. */
+/** Secrets that remain after an uninstallation, because the install Job creates them, not the release. */
 const KEPT = [
   ...['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'authority'],
   ...[...SERVICES, 'crs'].map((part) => `${part}-mtls`),
@@ -24,7 +24,7 @@ function image(name: string): string[] {
   return ['--set', `image.repository=${name.slice(0, at)}`, '--set-string', `image.tag=${name.slice(at + 1)}`];
 }
 
-/** Packs the chart, as a release does. @returns the file */
+/** Packs the chart as for a release. @returns the file */
 async function packedChart(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crs-chart-'));
   const output = await run('helm', ['package', 'charts/call-research', '--destination', folder]);
@@ -81,13 +81,13 @@ export async function test(): Promise<string> {
   return output.trim().split('\n').at(-1)!;
 }
 
-/** Upgrades the release with a changed setting that every service reads, so that each pod is replaced. */
+/** Upgrades the release with a changed setting of every service, so that each pod is replaced. */
 export async function upgrade(): Promise<void> {
   const args = [...VALUES, ...image(NEXT_IMAGE), '--set', 'defaults.logLevel=warn', '--wait', '--timeout', '30m'];
   await helm(['upgrade', RELEASE, await packedChart(), ...args], { shown: true });
 }
 
-/** Goes back to the revision before the upgrade. */
+/** Rolls back to the revision before the upgrade. */
 export async function rollback(): Promise<void> {
   await helm(['rollback', RELEASE, '--wait', '--timeout', '30m'], { shown: true });
 }
@@ -101,7 +101,7 @@ export async function deletePods(): Promise<void> {
   }
 }
 
-/** Uninstalls the release and checks that only the kept Secrets stay. Before that, checks that `crs` still has its database. */
+/** Checks that `crs` still has its data, uninstalls the release, and checks that only the kept Secrets remain. */
 export async function uninstall(): Promise<string> {
   const organizations = await crs<{ data: unknown[] }>(['org', 'list']);
   await helm(['uninstall', RELEASE, '--wait', '--timeout', '5m'], { shown: true });
@@ -112,6 +112,6 @@ export async function uninstall(): Promise<string> {
   );
   say(`left: ${left.join(' ')}`);
   const surprises = left.filter((name) => !KEPT.includes(name.replace('Secret/', '')));
-  if (surprises.length > 0) throw new Error(`These should be gone: ${surprises.join(', ')}`);
+  if (surprises.length > 0) throw new Error(`These should have been deleted: ${surprises.join(', ')}`);
   return `${organizations.data.length} organizations to the end; ${left.length} Secrets left, as expected`;
 }

@@ -1,7 +1,7 @@
-/** @returns a note about the success. @throws Error that says what was wrong */
+/** @returns a note for the report @throws Error with what was wrong */
 export type ScenarioStep = () => Promise<string>;
 
-/** Runs all steps in turn, even after a failure, and prints a table. @returns whether all succeeded */
+/** Runs all steps one after the other, even after a failure, and prints a table. @returns whether all succeeded */
 export async function report(steps: [name: string, step: ScenarioStep][]): Promise<boolean> {
   const rows: { name: string; good: boolean; seconds: number; note: string }[] = [];
   for (const [name, step] of steps) {

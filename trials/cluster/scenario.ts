@@ -1,13 +1,13 @@
 /**
- * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade and back, the loss of pods and new
- * certificates under load, and uninstallation. Prints a table, and exits with 1 where a step failed.
+ * Tests the chart on a real cluster: installation of the packed chart, `helm test`, third-party clients, an upgrade and a rollback, the loss of pods and new
+ * certificates under load, and uninstallation. Prints a table, and exits with 1 if a step failed.
  *
  * Usage: node trials/cluster/scenario.ts [STEP...]
- * Needs kubectl and helm with access to a cluster whose nodes this machine reaches, and the image `IMAGE` where the cluster finds it.
- * With STEPs, it runs only these, on the release that earlier steps left.
+ * Needs kubectl and helm with access to a cluster whose nodes this machine can reach, and the image `IMAGE` in a registry of the cluster.
+ * With STEPs, runs only these, on the release that earlier steps left.
  */
 import { fileURLToPath } from 'node:url';
-import { checkArrows } from './arrows.ts';
+import { checkConnections } from './connections.ts';
 import { renew, replaceAuthority } from './certificates.ts';
 import { deletePods, describePods, install, installLog, rollback, test, uninstall, upgrade } from './release.ts';
 import { report, type ScenarioStep } from './report.ts';
@@ -18,10 +18,10 @@ const STEPS: [string, ScenarioStep][] = [
   ['install from nothing', install],
   ['the install Job', installLog],
   ['pods under the restricted policy', describePods],
-  ['network policies, enforced', checkArrows],
+  ['network policies, enforced', checkConnections],
   ['helm test', test],
   ['a tenant, by crs in the cluster', seed],
-  ['tools, by clients of others', toolClients],
+  ['tools, by third-party clients', toolClients],
   // This step creates a project, which the previous clients don't expect.
   ['REST, by a generated client', restClient],
   ['upgrade under load', () => replacesAll(upgrade)],

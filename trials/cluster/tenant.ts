@@ -5,7 +5,7 @@ import { crs, kubectl, NAME, NAMESPACE, run } from './cluster.ts';
 
 const ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
-/** The same origin is in examples/trial.yaml. */
+/** Must equal the origin in examples/trial.yaml. */
 export const TOOLS_ORIGIN = 'http://127.0.0.1:8081';
 const API_ORIGIN = 'http://127.0.0.1:8080';
 
@@ -19,7 +19,7 @@ export async function seed(): Promise<string> {
   return `${accepted} records accepted, ${unchanged} unchanged`;
 }
 
-/** A call and a project of the user, and somebody else, who leads the projects that the load creates. */
+/** A call and a project of the user, and another user, who leads the projects that the load creates. */
 export async function records(): Promise<{ callId: string; projectId: string; leadEmail: string }> {
   const lines = (await readFile(RECORDS, 'utf8')).trim().split('\n');
   const demo = lines.map((line) => JSON.parse(line) as Record<string, string>);
@@ -36,7 +36,7 @@ export async function credentials(): Promise<{ key: string; token: string }> {
   return { key, token };
 }
 
-/** Runs `use` while the gateways are forwarded to the origins in the trial's values. */
+/** Runs `use` while the gateways' ports are forwarded to the origins in the trial's values. */
 async function forwarded<T>(use: () => Promise<T>): Promise<T> {
   const forwards = [
     ['api-gateway', '8080:80'],

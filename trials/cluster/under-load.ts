@@ -8,7 +8,7 @@ import { say } from './report.ts';
 import { credentials, records, TOOLS_ORIGIN } from './tenant.ts';
 
 const RATE = 20;
-/** There is load for so long before and after a change, because failures may show late. */
+/** How long the load runs before and after a change. Long, because failures may appear late. */
 const MARGIN_MS = 15_000;
 /** After a change, the last old pods end within this time. */
 const REPLACED_MS = 60_000;
@@ -17,11 +17,11 @@ const PAUSE_MS = 300;
 
 interface Summary {
   failed: number;
-  /** Numbers and milliseconds, in words. */
+  /** A text with the numbers of requests and their milliseconds. */
   note: string;
 }
 
-/** Sends about {@link RATE} requests a second, to every route and tool, until it is stopped. Each failure is printed and counts; none is tried again. */
+/** Sends about {@link RATE} requests per second, to every route and tool, until it is stopped. Prints and counts each failure, without retries. */
 async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
   const known = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
   const addresses = {
@@ -57,7 +57,7 @@ async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
   };
 }
 
-/** Makes a change under load. @throws Error where the change or a request fails */
+/** Makes a change under load. @throws Error if the change or a request fails */
 export async function underLoad(disrupt: () => Promise<void>): Promise<string> {
   const load = await startLoad();
   const logs = await keepLogs();
@@ -85,7 +85,7 @@ export async function replacesAll(change: () => Promise<void>): Promise<string> 
   const note = await underLoad(async () => {
     await change();
     say(await kubectl(['top', 'pods']).catch(() => ''));
-    // The gateways' pods end last: they wait for clients that have not used their connections.
+    // The gateways' pods end last, because they wait for clients with idle connections.
     const end = Date.now() + REPLACED_MS;
     while ((await podNames()).some((name) => before.includes(name))) {
       if (Date.now() > end) throw new Error(`not every pod is replaced within ${REPLACED_MS / 1_000} s`);

@@ -9,8 +9,8 @@ const PAUSE_MS = 50;
 const TIMEOUT_MS = 1_000;
 
 /**
- * Chooses among the replicas of the gateways as a load balancer does: by their readiness. A gateway that stops is unready first, and closes its
- * listener later, which cuts connections that it hasn't accepted yet.
+ * Chooses among the gateways' replicas by their readiness, as a load balancer does. A gateway that stops first becomes unready. Later it closes its
+ * listener, which resets connections that it hasn't accepted yet.
  */
 export class Balancer {
   /** Addresses by gateway. */
@@ -27,7 +27,7 @@ export class Balancer {
     watch('tool-gateway', this.#replicas.tools);
   }
 
-  /** The addresses of a gateway's replicas in random order, those first that are ready. */
+  /** Returns the addresses of a gateway's replicas in random order, ready ones first. */
   order(gateway: 'api' | 'tools'): string[] {
     const replicas = this.#replicas[gateway];
     const first = Math.floor(Math.random() * replicas.length);

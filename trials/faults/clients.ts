@@ -20,7 +20,7 @@ export interface LoadOptions {
   /** Chooses the replica for each request. Stopped with the load. */
   balancer: Pick<Balancer, 'order' | 'stop'>;
   requests: RepeatedRequest[];
-  /** The number of clients. Each sends one request after another, half of them over kept connections, half over a new one each time. */
+  /** Number of clients. Each sends one request after another. Half of them use persistent connections, half a new one for each request. */
   clients: number;
   /** The mean pause of a client between two requests (milliseconds). */
   pauseMs: number;
@@ -57,7 +57,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Sends a request as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
+/** Sends a request as a load balancer does: after a refused connection, tries the next replica. Any other failure is returned. */
 async function send(request: RepeatedRequest, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
   const sentAt = Date.now();
   const started = performance.now();
@@ -82,5 +82,5 @@ async function send(request: RepeatedRequest, replicas: string[], agentOf: (addr
   throw new Error('no replica to send the request to');
 }
 
-/** A second more than the longest deadline of a request. */
+/** One second longer than the longest deadline of a request. */
 const TIMEOUT_MS = 16_000;

@@ -11,7 +11,7 @@ export interface Prepared {
 export interface Verdict {
   /** The HTTP status; 0 without a response. For a tool's error result, the 503 or 504 that REST would have sent. */
   status: number;
-  /** Why no client may ever get this response, whatever is down. */
+  /** Why this response is wrong even while components are down. */
   wrong: string | undefined;
   served: boolean;
 }
@@ -28,14 +28,14 @@ export interface RepeatedRequest {
   evaluate(response: HttpResponse, prepared: Prepared): Verdict;
 }
 
-/** The credentials of the clients, which may be replaced under load, and the records that they request. */
+/** The clients' credentials, which may be replaced under load, and the records that they request. */
 export interface RequestData {
   key: string;
   token: string;
   callId: string;
   projectId: string;
   leadEmail: string;
-  /** The `Host` header of requests to the tools; by default the address of the replica. */
+  /** The `Host` header of requests to the tools. Default: the replica's address. */
   toolsHost?: string;
   /** Called for each acknowledged creation with the project's id and the response body. */
   onCreated: (id: string, body: string) => void;
@@ -131,7 +131,7 @@ function toolError({ headers, body }: HttpResponse): Verdict | undefined {
   return { status, served: false, wrong };
 }
 
-/** Creates projects, each under an idempotency key of its own. */
+/** Creates projects, each with its own idempotency key. */
 function creation(requestData: RequestData): RepeatedRequest {
   const { leadEmail, onCreated } = requestData;
   return {

@@ -4,13 +4,13 @@ import { Balancer } from './balancer.ts';
 import { say, startLoad, type LoadOptions, type Outcome } from './clients.ts';
 import type { FaultySystem } from './system.ts';
 
-/** Pause between two replicas, in which names and connections settle. A cluster waits likewise until a pod is ready. */
+/** Pause between two replicas, in which clients resolve names again and reconnect. A cluster, too, waits until a pod is ready. */
 const CALM_MS = 1_200;
 
 /**
- * Ends each replica of the services by SIGTERM in turn and starts it again, under load.
+ * Stops each replica of the services by SIGTERM and starts it again, one after the other, under load.
  * @param pace as in {@link startLoad}
- * @returns a sentence for each failed request; none may fail
+ * @returns a sentence for each failed request. None should fail
  */
 export async function rolling(
   system: FaultySystem,

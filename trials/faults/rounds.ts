@@ -18,16 +18,16 @@ export interface Round {
 }
 
 const SLOW_MS = 2_000;
-/** Longest time from the victim's return to full service. */
+/** Maximum time from the victim's return until all requests succeed. */
 const RECOVERY_MS = 2_000;
-/** Tolerance above a deadline: two turns of event loops on a busy machine. Delays of the clients' own event loop are added. */
+/** Tolerance above a deadline: two event-loop delays on a busy machine. Delays of the clients' own event loop are added. */
 const SLACK_MS = 300;
 /** Mean pause of a client between two requests. */
 const PAUSE_MS = 30;
 /** Pause between rounds. */
 const CALM_MS = 1_000;
 
-/** Draws rounds at random. The same seed draws the same rounds. */
+/** Generates random rounds. The same seed generates the same rounds. */
 export function draw(count: number, seed: number): Round[] {
   const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!;
@@ -36,12 +36,12 @@ export function draw(count: number, seed: number): Round[] {
 
 export interface Result extends Round {
   outcomes: Outcome[];
-  /** Milliseconds from the victim's return to the last request that was not served. */
+  /** Milliseconds from the victim's return to the last request that failed. */
   recovery: number;
   faults: string[];
 }
 
-/** Starts a system and breaks one part after the other under load. @returns a sentence for each fault */
+/** Starts a system, and breaks one component after the other under load. @returns a sentence for each fault */
 export async function rounds(options: { rounds: Round[]; clients: number }): Promise<string[]> {
   const system = await startFaultySystem({ relays: true });
   try {
@@ -53,7 +53,7 @@ export async function rounds(options: { rounds: Round[]; clients: number }): Pro
   }
 }
 
-/** Breaks one part after the other under load, then stops the load. */
+/** Breaks one component after the other under load, and then stops the load. */
 export async function breakInTurn(
   system: FaultySystem,
   { rounds, clients, pauseMs = PAUSE_MS }: { rounds: Round[]; clients: number; pauseMs?: number },
@@ -91,7 +91,7 @@ export async function breakInTurn(
   return results;
 }
 
-/** A pause is longer than the deadline of most requests, because they wait for its end. */
+/** Longer than the deadline of most requests, because they would otherwise only wait for the end of the pause. */
 const DURATION_MS = { killed: 2_000, paused: 6_000, slow: 3_500 };
 
 async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<void> {
@@ -116,7 +116,7 @@ function evaluate(
   heldUpMs: number,
 ): Result {
   const faults = new Set<string>();
-  // A gateway that is dead or hangs does not respond.
+  // A gateway that is down or hangs doesn't respond.
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
   let recovery = 0;
   for (const { request, sentAt, took, wrong, served, status } of outcomes) {
@@ -124,15 +124,15 @@ function evaluate(
     if (wrong !== undefined && !silent) faults.add(`${request}: ${wrong}`);
     if (took > requests.get(request)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
       faults.add(`${request} ${status} took ${took.toFixed(0)} ms`);
-    // Without rate-limit every request must still be served.
+    // Without rate-limit, every request must still succeed.
     if (!served && round.victim === 'rate-limit') faults.add(`${request} got ${status} because of rate-limit`);
     if (!served) recovery = Math.max(recovery, sentAt - back);
   }
-  if (recovery > RECOVERY_MS + heldUpMs) faults.add(`a request ${recovery} ms after the part's return was not served`);
+  if (recovery > RECOVERY_MS + heldUpMs) faults.add(`a request ${recovery} ms after the component's return failed`);
   return { ...round, outcomes, recovery, faults: [...faults] };
 }
 
-/** @returns a sentence for each acknowledged project that is gone or has changed */
+/** @returns a sentence for each acknowledged project that is missing or has changed */
 async function lostProjects({ processes, created, key }: FaultySystem): Promise<string[]> {
   const lost: string[] = [];
   for (const [id, body] of created) {

@@ -15,13 +15,13 @@ import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { requestsOf, type RequestData } from './requests.ts';
 
-/** The whole system on its own PostgreSQL and Redis, with one organization and the requests that clients ask. */
+/** The whole system on its own PostgreSQL and Redis, with one organization and the requests that clients send. */
 export type FaultySystem = Awaited<ReturnType<typeof startFaultySystem>>;
 
-/** A part that can be broken. */
+/** A component that can be broken. */
 export interface Victim {
   kill(): Promise<void>;
-  /** Starts it after a kill. Resolves when it serves. */
+  /** Starts it after a kill. Resolves when it is ready. */
   start(): Promise<void>;
   pause(): void;
   resume(): void;
@@ -29,11 +29,11 @@ export interface Victim {
 
 export interface SystemOptions {
   replicas?: ProcessesConfig['replicas'];
-  /** Whether relays stand between the services, and between them and the database. */
+  /** Whether there are relays between the services, and between them and the database. */
   relays: boolean;
   environment?: Record<string, string>;
   environments?: ProcessesConfig['environments'];
-  /** The certificate of `crs`, where the services have certificates. */
+  /** The certificate of `crs`, if the services have certificates. */
   tls?: Tls;
   logs?: ProcessesConfig['logs'];
 }
@@ -80,7 +80,7 @@ export async function startFaultySystem({
       ...(replicas && { replicas }),
       ...(withRelays && {
         via: async (target, address) => {
-          // A service with replicas is reached by a name that only the services can resolve.
+          // A service with replicas has a name that only the services can resolve.
           if (address.includes('.crs.test:')) return address;
           const relay = await startRelay(address);
           relays.set(target, [...(relays.get(target) ?? []), relay]);
@@ -106,9 +106,9 @@ export async function startFaultySystem({
         pause: () => signalAll(postgres.pid, 'SIGSTOP'),
         resume: () => signalAll(postgres.pid, 'SIGCONT'),
       },
-      /** Of PostgreSQL, as superuser and without a relay, until PostgreSQL is killed. */
+      /** URL of PostgreSQL as superuser, without a relay. Valid until PostgreSQL is killed. */
       databaseUrl: postgres.url,
-      /** Undefined where the machine has no Redis. */
+      /** Undefined if the machine has no Redis. */
       redis: redis && {
         url: redis.url,
         kill: () => redis!.stop(),
@@ -120,11 +120,11 @@ export async function startFaultySystem({
       },
       requests: requestsOf(requestData),
       requestData,
-      /** The settings of every process. Changes count from its next start. */
+      /** The settings of every process. Changes take effect at its next start. */
       environment: settings,
-      /** Further settings of one service's processes. Changes count from their next start. */
+      /** Further settings of one service's processes. Changes take effect at their next start. */
       environments,
-      /** Bodies of the responses to creations of projects, by the project's id. */
+      /** Bodies of the responses to project creations, by the project's id. */
       created,
       key: requestData.key,
       stop,
@@ -137,7 +137,7 @@ export async function startFaultySystem({
 
 export type Part = ProcessName | 'postgres' | 'redis';
 
-/** A part as a victim; undefined where the machine has no Redis. */
+/** Returns a component as a victim. Undefined for Redis if the machine has none. */
 export function victimOf({ processes, postgres, redis }: FaultySystem, part: Part): Victim | undefined {
   if (part === 'postgres') return postgres;
   if (part === 'redis') return redis;
@@ -149,7 +149,7 @@ export function victimOf({ processes, postgres, redis }: FaultySystem, part: Par
   };
 }
 
-/** Kills or pauses a part. */
+/** Kills or pauses a component. */
 export async function breakPart(part: Victim, fault: string): Promise<void> {
   if (fault === 'killed') await part.kill();
   else part.pause();
@@ -160,7 +160,7 @@ export async function mendPart(part: Victim, fault: string): Promise<void> {
   else part.resume();
 }
 
-/** Signals the server and the processes of its connections. */
+/** Sends a signal to the server and the processes of its connections. */
 function signalAll(pid: number, signal: NodeJS.Signals): void {
   for (const each of [pid, ...childrenOf(pid)]) {
     try {
@@ -171,7 +171,7 @@ function signalAll(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The admin listeners' addresses with these host names, because certificates name no IP addresses. */
+/** Returns the admin listeners' addresses with these host names, because certificates contain no IP addresses. */
 export function adminAt({ admin }: Processes, hostOf: (service: string) => string): Processes['admin'] {
   const named = Object.entries(admin).map(([service, address]) => [service, address.replace(/^[^:]+/, hostOf(service))]);
   return Object.fromEntries(named) as Processes['admin'];

@@ -1,4 +1,4 @@
-/** Collects cursors from responses, for later requests. */
+/** Collects cursors from responses for use in later requests. */
 import { toolCall } from '@crs/testing/mcp';
 import { sendRequest } from './wire.ts';
 import type { Credential } from './request.ts';
@@ -9,7 +9,7 @@ import type { FuzzSystem } from './system.ts';
 export interface KnownCursor {
   credential: Credential;
   tool: string;
-  /** The arguments of the call that answered with the cursor. */
+  /** The arguments of the call that returned the cursor. */
   args: Record<string, unknown>;
   cursor: string;
 }

@@ -1,4 +1,4 @@
-/** The greatest valid and invalid inputs of each route, tool and sign-in path, as a fixed list: chance would seldom draw them. */
+/** The largest valid and invalid inputs of each route, tool and sign-in path. A fixed list, because random generation would rarely produce them. */
 import { toolCall } from '@crs/testing/mcp';
 import { EMAILS, PROJECTS } from './records.ts';
 import type { Sent } from './request.ts';
@@ -6,7 +6,7 @@ import type { FuzzSystem } from './system.ts';
 import { LEGACY, MODERN, MODERN_META, toolHeaders } from './tool-message.ts';
 import { sendRequest, WireError } from './wire.ts';
 
-/** An input that is measured alone. */
+/** An input that is measured without other load. */
 export interface Greatest {
   name: string;
   /** @returns what is wrong with the response */
@@ -15,16 +15,16 @@ export interface Greatest {
 
 type Headers = [name: string, value: string][];
 
-/** Node takes at most 16 KiB of request line and headers. */
+/** Node's limit of the request line and headers is 16 KiB. */
 const HEAD_BYTES = 15_500;
 const BODY_BYTES = 64 * 1024;
 const MIB = 1024 * 1024;
 
-/** Repeats text up to a number of bytes. */
+/** Repeats a text up to a number of bytes. */
 const fill = (unit: string, bytes: number) => unit.repeat(Math.max(1, Math.floor(bytes / Buffer.byteLength(unit))));
 const json = (value: unknown) => JSON.stringify(value);
 const times = <T>(count: number, item: T) => Array<T>(count).fill(item);
-/** Marks whose canonical order is another one, so that normalization has to sort them. */
+/** Combining marks in an order that isn't canonical, so that normalization has to sort them. */
 const MARKS = '\u0301\u0316';
 
 const HEADERS = ['Accept', 'Accept-Encoding', 'Authorization', 'baggage', 'Content-Type', 'Cookie', 'Expect', 'Host', 'Idempotency-Key', 'If-None-Match', 'Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version', 'Origin', 'traceparent', 'tracestate', 'X-Forwarded-For']; // prettier-ignore
@@ -32,7 +32,7 @@ const HEADER_VALUES = ['a', ' ', ',', ';', '"', '",', 'W/"a",', 'a=b;', 'a=b,', 
 const QUERY_UNITS = ['a', '&', 'a=1&', 'page=1&', '%41', '%FF', '%CC%81%CC%96', '+', '=']; // prettier-ignore
 const PATH_UNITS = ['a', '/', 'a/', '%41', '%FF/', '%', '%2F', '../', ';a=1', '%CC%81%CC%96'];
 
-/** Auth gets these headers of a page's request. */
+/** The headers of a page's request that are forwarded to auth. */
 const PASSED_ON = new Set(['Accept', 'Content-Type', 'Cookie', 'Origin']);
 
 export function greatestRequests(system: FuzzSystem): Greatest[] {
@@ -52,7 +52,7 @@ export function sending(server: string, name: string, request: Sent): Greatest {
   return { name, send };
 }
 
-/** The longest request targets and headers, with a good credential: the others are refused earlier. */
+/** The longest request targets and headers, with a valid credential, because other requests are refused earlier. */
 function heads({ api, tools, key, users }: FuzzSystem): Greatest[] {
   const authorization: Headers = [['Authorization', key]];
   const to = (host: string, method: string, target: string, headers: Headers): Greatest =>
@@ -104,7 +104,7 @@ function projects({ api, key }: FuzzSystem): Greatest[] {
     'nested objects': fill('{"a":', BODY_BYTES),
     'nested members': json(project).replace('}', `,"member_emails":${'['.repeat(32_000)}${']'.repeat(32_000)}}`),
     'many properties': `{${Array.from({ length: 6_000 }, (_, n) => `"${n.toString(36)}":1`).join()}}`,
-    'one property again and again': `{${fill('"name":1,', BODY_BYTES - 20)}"name":1}`,
+    'one property repeatedly': `{${fill('"name":1,', BODY_BYTES - 20)}"name":1}`,
     'a long number': `{"name":${'1'.repeat(60_000)}}`,
     'a long name of a property': json({ [fill('a', 60_000)]: 1 }),
   }; // prettier-ignore
@@ -206,7 +206,7 @@ function signIn({ tools }: FuzzSystem): Greatest[] {
   ]; // prettier-ignore
 }
 
-/** Submits the form of the connections page, whose token and cookie a person would send. */
+/** Submits the form of the connections page, with its token and cookie. */
 async function submitForm(tools: string, long: string): Promise<string[]> {
   const page = await fetch(`http://${tools}/connections`);
   const hidden = (await page.text()).matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);

@@ -15,7 +15,7 @@ const BAD_CREDENTIALS = [
   'null',
 ];
 
-/** Mostly a good token, in any allowed spelling. */
+/** Usually a valid token, in any allowed spelling. */
 export function credentials(of: Credential[]): fc.Arbitrary<Credential> {
   const nobody = (header: string | undefined): Credential => ({
     name: 'nobody',
@@ -46,7 +46,7 @@ export function credentials(of: Credential[]): fc.Arbitrary<Credential> {
   );
 }
 
-/** Text that is allowed in a header: ISO 8859-1 without control characters. */
+/** Text allowed in a header: ISO 8859-1 without control characters. */
 export function headerText(min: number, max: number): fc.Arbitrary<string> {
   const unit = fc
     .oneof(fc.integer({ min: 0x21, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
@@ -55,7 +55,7 @@ export function headerText(min: number, max: number): fc.Arbitrary<string> {
   return mostly(9, fc.string({ unit, minLength: min, maxLength: Math.min(max, 60) }), long);
 }
 
-/** Headers whose values don't change the response. */
+/** Headers whose values don't affect the response. */
 export const harmless: fc.Arbitrary<[string, string][]> = mostly(
   3,
   fc.constant<[string, string][]>([]),

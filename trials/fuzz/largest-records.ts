@@ -1,4 +1,4 @@
-/** The largest records: lines for the import RPCs, and details, pages and tool results that show them. */
+/** The largest records: lines for the import RPCs, and details, pages and tool results that contain them. */
 import { toolCall } from '@crs/testing/mcp';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
@@ -29,7 +29,7 @@ const call = (id: string, fields: object) => ({
 const items = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
 const labelled = (bytes: number) => `${NAME}: ${'word '.repeat(20)}\n`.repeat(bytes / 120);
 
-/** The largest calls. Names are anonymized, so all text is searched for labels. */
+/** The largest calls. Names are anonymized, so that all text is searched for labels. */
 const CALLS = {
   text: call('text', { transcript: labelled(7.5 * MIB) }),
   line: call('line', { transcript: 'word '.repeat(1.5 * MIB) }),
@@ -41,7 +41,7 @@ const CALLS = {
 /** Calls for a page of details. */
 const PAGE = items(50, (n) => call(`page_${n}`, { transcript: labelled(150_000), summary: 'word '.repeat(1_000) }));
 
-/** Stores the largest records. @returns the inputs that read them, and lines of imports, valid and invalid ones */
+/** Stores the largest records. @returns the inputs that read them, and the inputs that import valid and invalid lines */
 export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
   const { operator } = system;
   await load(operator, [
@@ -79,7 +79,7 @@ export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
   ];
 }
 
-/** Batches for the import RPCs, of lines that are as large as a line or a batch may be. */
+/** Batches for the import RPCs, with lines as large as a line or a batch may be. */
 function imports({ operator }: FuzzSystem): Greatest[] {
   const id = '11111111-2222-4333-8444-555555555555';
   const bare = { type: 'call', organization: ORGANIZATION, id: 'imported' };

@@ -1,17 +1,17 @@
-/** How long the event loop of each process works for one request. */
+/** Measures how long one request occupies the event loop of each process. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Requests take a few milliseconds of an event loop at most. A turn that takes more than this delays the requests of others. */
+/** Requests usually occupy an event loop for a few milliseconds at most. A longer iteration than this delays other requests. */
 const MOST_MS = 20;
-/** A garbage collection may fall into some of the tries, so the least counts. */
+/** Number of attempts. The shortest time counts, because others may include a garbage collection. */
 const TRIES = 3;
 
 const TURN_PROBE = new URL('./turn-probe.ts', import.meta.url).href;
-/** Node.js options of processes whose turns are measured. */
+/** Node.js options of measured processes. */
 export const WITH_TURNS = ['--import', TURN_PROBE];
 
 /** The processes of a system. */
@@ -21,13 +21,13 @@ export interface Measured {
   probes: string;
 }
 
-/** The process whose event loop a request held longest, and for how long. */
+/** The process whose event loop a request occupied longest, and for how long. */
 export interface Held {
   process: string;
   ms: number;
 }
 
-/** CPU time of a process's main thread so far, in milliseconds, once it sleeps: Linux adds it up when a thread stops running. Linux only. */
+/** Returns the CPU time of a process's main thread so far (milliseconds), once it sleeps: Linux updates it when a thread stops running. Linux only. */
 async function mainThreadMs(pid: number): Promise<number> {
   const thread = `/proc/${pid}/task/${pid}`;
   while (/\) R /.test(readFileSync(`${thread}/stat`, 'utf8'))) await sleep(1);
@@ -35,8 +35,8 @@ async function mainThreadMs(pid: number): Promise<number> {
 }
 
 /**
- * Measures how long `work`, sent alone, holds the event loops. Most requests take less than the bound in all, which shows that each turn
- * does. Only for others are the turns measured, because that keeps the processes awake.
+ * Measures how long `work`, sent alone, occupies the event loops. For most requests, the total CPU time is already below the limit of one iteration. Only
+ * for the others, single iterations are measured, because that keeps the processes awake.
  */
 export async function longestHold({ pids, probes }: Measured, work: () => Promise<unknown>): Promise<Held> {
   const before = await busyMs(pids);
@@ -57,7 +57,7 @@ async function busyMs(pids: Map<string, number>): Promise<Map<string, number>> {
   return busy;
 }
 
-/** The CPU time of a process's longest turn while `work` is done, in milliseconds. @param path the socket of its probe */
+/** Returns the CPU time of a process's longest event-loop iteration during `work` (milliseconds). @param path the socket of its probe */
 async function longestTurn(path: string, work: () => Promise<unknown>): Promise<number> {
   const socket = createConnection(path);
   await once(socket, 'data');
@@ -66,9 +66,9 @@ async function longestTurn(path: string, work: () => Promise<unknown>): Promise<
   return Number(await text(socket));
 }
 
-/** The violation of a request that holds an event loop for too long. */
+/** Returns the violation of a request that occupies an event loop for too long. */
 export function slowness({ process, ms }: Held): string[] {
   return ms > MOST_MS
-    ? [`slow: ${ms.toFixed(0)} ms of one turn of the event loop of ${process}, at most ${MOST_MS} ms are allowed`]
+    ? [`slow: ${ms.toFixed(0)} ms of one iteration of the event loop of ${process}, at most ${MOST_MS} ms are allowed`]
     : [];
 }

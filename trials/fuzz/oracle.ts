@@ -10,7 +10,7 @@ const REQUEST_ID = /^[0-9a-f]{32}$/;
 const WITH_RETRY_AFTER = new Set([409, 429, 503, 504]);
 
 export interface Verdict {
-  /** The outcome in the table: a status, or the result of a message to the tools. */
+  /** The outcome for the table: a status, or the result of a message to the tools. */
   outcome: string;
   /** Violations of the contract. The text before a colon is the kind. */
   violations: string[];
@@ -26,7 +26,7 @@ export class Oracle {
 
   examine(request: Fuzzed, response: WireResponse): Verdict {
     const found: string[] = [];
-    // Node refuses headers that are too large by itself, before there is a request.
+    // Node itself refuses headers that are too large, before it emits a request.
     const outcome = response.status === 431 ? '431' : this.#outcome(request, response, found);
     if (!request.expected.includes(outcome))
       found.push(`${outcome} instead of ${request.expected.join(' or ')}: ${response.text.slice(0, 300)}`);
@@ -72,7 +72,7 @@ export class Oracle {
     if (!('content' in result)) return `${status} result`;
     const content = result['content'] as { type: string; text: string }[];
     const [first, hint] = content;
-    // A second text says that no call has the call_status.
+    // There may be a second text, the hint that no call has this call_status.
     const isHinted = hint !== undefined && hint.text.startsWith('No call has this call_status.');
     if (content.length !== (isHinted ? 2 : 1) || first?.type !== 'text') found.push('content is not one text');
     if (request.route.endsWith('(modern)') && result['resultType'] !== 'complete') found.push('no resultType');

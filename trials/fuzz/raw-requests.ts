@@ -1,4 +1,4 @@
-/** Bytes that no client would send: several requests at once, in pieces, or no HTTP. */
+/** Generates bytes that no client would send: pipelined requests, requests in pieces, or invalid HTTP. */
 import fc from 'fast-check';
 import { EMAILS } from './records.ts';
 import type { Verdict } from './oracle.ts';
@@ -22,7 +22,7 @@ interface Simple {
   statuses: string[];
 }
 
-/** Requests whose responses are known. */
+/** Requests with known responses. */
 function simple({ api, key }: FuzzSystem, close: boolean): fc.Arbitrary<Simple> {
   const request = (line: string, more: string, statuses: string[], body = ''): Simple => ({
     bytes: `${line} HTTP/1.1\r\nHost: ${api}\r\nAuthorization: ${key}\r\n${more}${close ? 'Connection: close\r\n' : ''}\r\n${body}`,
@@ -54,7 +54,7 @@ function simple({ api, key }: FuzzSystem, close: boolean): fc.Arbitrary<Simple> 
   );
 }
 
-/** Several requests on one connection, cut anywhere. */
+/** Generates several requests on one connection, split at random positions. */
 function pipelined(system: FuzzSystem): fc.Arbitrary<Raw> {
   return fc
     .tuple(fc.array(simple(system, false), { maxLength: 8 }), simple(system, true), fc.array(fc.nat(), { maxLength: 6 }))
@@ -109,7 +109,7 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
         'latin1',
       );
       const status = bytes.length > 16_384 ? '431' : '400';
-      // Where Node accepts the bytes, they are a request without a credential.
+      // If Node accepts the bytes, they are a request without a credential.
       return {
         route: `raw: no HTTP (${server})`,
         server,
@@ -119,7 +119,7 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
     });
 }
 
-/** Sends the bytes and judges the responses. */
+/** Sends the bytes and checks the responses. */
 export async function sendRaw(system: FuzzSystem, { server, pieces, statuses }: Raw): Promise<Verdict> {
   const violations: string[] = [];
   const got: string[] = [];
@@ -142,7 +142,7 @@ export async function sendRaw(system: FuzzSystem, { server, pieces, statuses }: 
   return { outcome: got.length === 1 ? got[0]! : `${got.length} responses`, violations };
 }
 
-/** What Node's parser refuses has no headers of ours and no body. */
+/** Checks our headers and the body, which are absent from refusals of Node's parser. */
 function problemsOf({ status, headers, text }: WireResponse): string[] {
   if ([400, 408, 431].includes(status) && text === '' && headers.get('connection') === 'close') return [];
   const problems: string[] = [];

@@ -1,6 +1,6 @@
-/** The records of each organization. All have the same ids, and each text holds the mark of its organization. */
+/** The records of each organization. All organizations have the same ids, and each text contains a marker of its organization. */
 
-/** Each organization has users with these addresses; only `alpha` has the last one. */
+/** The users' e-mail addresses. All organizations have these users, except for the last one, which only `alpha` has. */
 export const EMAILS = { ann: 'ann@crs.example', bob: 'bob@crs.example', only: 'only@alpha.example' };
 export const OFFICES = ['London', 'Zürich', '  ', 'a'.repeat(200)];
 /** Ann leads all projects. Bob is a member of the first. */
@@ -15,7 +15,7 @@ export const CALL_IDS = [
   'x'.repeat(128),
   ...Array.from({ length: CALLS }, (_, n) => `call_${n}`),
 ];
-/** Marks texts that bob may not see. */
+/** A marker in texts that bob must not see. */
 export const SECRET_MARK = 'mark-for-ann';
 
 const STATUSES = ['scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate'];
@@ -101,7 +101,7 @@ function callOf(organization: string, id: string, n: number, marked: (text: stri
   };
 }
 
-/** Some calls have the same time, so that ids decide their order. */
+/** Some calls have the same time, so that they are ordered by id. */
 function at(n: number): string {
   return new Date(Date.UTC(2025, 0, 1) + Math.floor(n / 3) * 6 * 3_600_000).toISOString();
 }

@@ -1,48 +1,48 @@
-/** Generated requests with the outcomes that the contract allows. */
+/** Generates requests, with the outcomes that the contract allows. */
 import fc from 'fast-check';
 
-/** A part of a request, such as a header, with the refusals that it causes or may cause. */
+/** A component of a request, such as a header, with the refusals that it causes or may cause. */
 export interface Part<T> {
   value: T;
-  /** The outcome of a part that must be refused. */
+  /** The refusal that this component must cause. */
   fault?: string;
-  /** Outcomes of a part that may be refused or not. */
+  /** Refusals that this component may cause. */
   maybe?: string[];
 }
 
 /** A request to `/mcp` with every outcome that the contract allows. */
 export interface Fuzzed {
-  /** Its row in the table. */
+  /** Row of the table. */
   route: string;
   method: string;
   target: string;
   headers: [name: string, value: string][];
-  /** Text is sent in UTF-8. */
+  /** A string is sent as UTF-8. */
   body?: string | Buffer;
   /** The sender. */
   credential: Credential;
-  /** Statuses (`404`), with the error that the message holds (`200 bad_request`, `400 rpc -32600`). */
+  /** Statuses (`404`), with the error in the message, if any (`200 bad_request`, `400 rpc -32600`). */
   expected: string[];
-  /** The id that the response must repeat. */
+  /** The id that the response must have. */
   rpcId?: unknown;
 }
 
 /** The credential of a sender. */
 export interface Credential {
   name: string;
-  /** The value of `Authorization`; undefined where the header isn't sent. */
+  /** The value of `Authorization`. Undefined if the header isn't sent. */
   header: string | undefined;
-  /** Whether requests with it are served. */
+  /** Whether it is valid. */
   isUsable: boolean;
-  /** Texts that no response to it may hold. */
+  /** Texts that must not occur in its responses. */
   foreign: string[];
   /** The granted scopes. */
   scopes?: string[];
-  /** Its limit is so low that the run uses it up. */
+  /** Whether its rate limit is so low that the run exceeds it. */
   isScarce?: boolean;
 }
 
-/** The possible outcomes. The parts are in the order of their checks, and the first part that must be refused decides. */
+/** Returns the possible outcomes. The components are in the order of their checks; the first one that must be refused determines the outcome. */
 export function outcomes(parts: Part<unknown>[], otherwise: string[]): string[] {
   const possible: string[] = [];
   for (const { fault, maybe } of parts) {
@@ -56,21 +56,21 @@ export const good = <T>(value: T): Part<T> => ({ value });
 export const bad = <T>(value: T, fault: string): Part<T> => ({ value, fault });
 export const open = <T>(value: T, ...maybe: string[]): Part<T> => ({ value, maybe });
 
-/** Mostly draws good values, and at times others. */
+/** Generates mostly valid values, and sometimes others. */
 export function mostly<T>(weight: number, usual: fc.Arbitrary<T>, ...others: fc.Arbitrary<T>[]): fc.Arbitrary<T> {
   return fc.oneof({ arbitrary: usual, weight: weight * others.length }, ...others.map((arbitrary) => ({ arbitrary, weight: 1 })));
 }
 
 const NEWLINE = '\r\n';
 
-/** Pairs without the headers that have no value. */
+/** Removes headers without a value. */
 export function headersOf(pairs: [name: string, value: string | undefined][]): [string, string][] {
   return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
 }
 
 export type Sent = Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>;
 
-/** The request in one piece. Its connection is for it alone. */
+/** Serializes the request, for a connection of its own. */
 export function bytesOf(request: Sent): Buffer {
   const { body } = request;
   return Buffer.concat([headOf(request), ...(body === undefined ? [] : [Buffer.from(body as string)])]);
@@ -84,10 +84,10 @@ function headOf({ method, target, headers, body }: Sent): Buffer {
 }
 
 const MAX_HEAD = 16 * 1024;
-/** Near the limit, in bytes, it depends on Node's parser whether a head is too large. */
+/** The range, in bytes, in which Node's parser may or may not refuse a head as too large. */
 const MARGIN = 400;
 
-/** A request whose request line and headers are too large is refused before anything else is checked. */
+/** Changes the expected outcome of a request whose request line and headers are too large: it is refused before all other checks. */
 export function bounded(request: Fuzzed): Fuzzed {
   const { length } = headOf(request);
   if (length > MAX_HEAD + MARGIN) return { ...request, expected: ['431'] };
@@ -96,7 +96,7 @@ export function bounded(request: Fuzzed): Fuzzed {
 
 const SHOWN = 1_200;
 
-/** The request as printable text for the report. */
+/** Returns the request as printable text for the report. */
 export function show(bytes: Buffer): string {
   const text = bytes
     .toString('latin1')

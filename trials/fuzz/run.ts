@@ -1,4 +1,4 @@
-/** Generates requests, sends many at a time, and counts the outcomes. */
+/** Generates requests, sends many concurrently, and counts the outcomes. */
 import fc from 'fast-check';
 import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
@@ -24,13 +24,13 @@ export interface Report {
   seconds: number;
   /** Number of responses by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
-  /** For each route and process, the input that held the event loop longest; the slowest ones first. */
+  /** For each route and process, the input that occupied the event loop longest. The slowest ones first. */
   slowest: Slow[];
-  /** What broke the contract or took too long, each with the request. */
+  /** Violations of the contract and requests that took too long, each with the request. */
   violations: string[];
 }
 
-/** An input that was sent alone. */
+/** An input that was sent without other load. */
 export interface Slow extends Held {
   input: string;
 }
@@ -86,7 +86,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   };
 }
 
-/** Sends generated requests one after the other until one has a violation. @returns the smallest such request, in words */
+/** Sends generated requests one after the other until one violates the contract. @returns a description of the smallest such request */
 async function firstViolation(
   drawn: fc.Arbitrary<Drawn>,
   send: (request: Drawn) => Promise<string[]>,
@@ -124,7 +124,7 @@ async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Pro
   }
 }
 
-/** Mixes a seed, because generators with neighboring seeds begin alike. */
+/** Hashes a seed, because generators with consecutive seeds start with similar values. */
 function mix(seed: number): number {
   let hash = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -1,3 +1,4 @@
+/** Starts the system as processes, with organizations whose records have the same ids. Also returns their credentials. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,8 +83,39 @@ export async function startFuzzSystem(databaseUrl: string) {
     await rm(probes, { recursive: true, force: true });
   };
   try {
-    const filled = await fill(operator, { api: new URL(processes.api).host, tools: processes.tools });
-    return { ...filled, pids: processes.pids, probes, stop };
+    await load(
+      operator,
+      ORGANIZATIONS.flatMap((organization) => recordsOf(organization)),
+    );
+    const ids = ORGANIZATIONS.map(({ id }) => id);
+    const user = async (id: string, email: string, scopes: string[]): Promise<Credential> => ({
+      name: `${email} of ${id}`,
+      header: `Bearer ${await createToken(operator, id, email, { scopes, expiresInSeconds: 86_400 })}`,
+      isUsable: true,
+      foreign: [
+        ...ids.filter((other) => other !== id).map((other) => `mark-${other}`),
+        ...(email === EMAILS.ann ? [] : [SECRET_MARK]),
+      ],
+      scopes: scopes.length > 0 ? scopes : ['calls:read', 'projects:read', 'entities:read'],
+      isScarce: id === 'scarce',
+    });
+    return {
+      /** `host:port`. So is `tools`. */
+      api: new URL(processes.api).host,
+      tools: processes.tools,
+      /** `Authorization` of a key of `alpha`. */
+      key: `Bearer ${await createKey(operator, 'alpha')}`,
+      users: await Promise.all([
+        ...ids.map((id) => user(id, EMAILS.ann, [])),
+        user('alpha', EMAILS.bob, []),
+        user('alpha', EMAILS.ann, ['calls:read']),
+        user('beta', EMAILS.ann, ['projects:read', 'entities:read']),
+      ]),
+      pids: processes.pids,
+      probes,
+      operator,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

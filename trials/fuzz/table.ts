@@ -1,4 +1,4 @@
-/** The report of a run, as text. */
+/** Formats the report of a run. */
 import type { Report } from './run.ts';
 
 const MOST_SHOWN = 10;
@@ -17,7 +17,7 @@ export function table({ requests, seconds, slowest, outcomes, violations }: Repo
   return [
     ...counted,
     '',
-    'Held the event loop longest, in ms, sent alone:',
+    'Occupied the event loop longest, in ms, sent alone:',
     ...slow,
     '',
     ...violations.map((violation) => `VIOLATION ${violation}\n`),

@@ -1,4 +1,4 @@
-/** Messages to `/mcp`, in both generations of the protocol. */
+/** Creates messages to `/mcp` in both generations of the protocol. */
 import { headersOf } from './request.ts';
 
 export const LEGACY = '2025-11-25';
@@ -7,7 +7,7 @@ export const MODERN = '2026-07-28';
 const META = 'io.modelcontextprotocol';
 
 interface Spoken {
-  /** Undefined where the message names none. */
+  /** Undefined if the message has none. */
   version: string | undefined;
   /** Protocol version 2026-07-28 repeats them in headers. */
   method?: string | undefined;
@@ -30,7 +30,7 @@ export function toolHeaders(
   ]);
 }
 
-/** The parameters that version 2026-07-28 requires in each request. */
+/** The parameters that version 2026-07-28 requires in every request. */
 export const MODERN_META = {
   [`${META}/protocolVersion`]: MODERN,
   [`${META}/clientCapabilities`]: {},

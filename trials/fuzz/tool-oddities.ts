@@ -1,4 +1,4 @@
-/** Requests to `/mcp` that hold no message, or an odd one. */
+/** Generates requests to `/mcp` with a malformed or unusual message. */
 import fc from 'fast-check';
 import { toolCall } from '@crs/testing/mcp';
 import { bad, good, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
@@ -15,12 +15,12 @@ const ANY_RPC = [
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** A body of more than 32 levels: its size is checked first, then its depth, and its syntax last. */
+/** A body nested more than 32 levels deep. The gateway checks its size first, then its depth, and its syntax last. */
 function tooDeep(body: string): Part<string> {
   return bad(body, body.length > MAX_BODY_BYTES ? '413' : '400 rpc -32600');
 }
 
-/** Bodies that are no message, or an odd one. */
+/** Bodies that are not a message, or an unusual one. */
 export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): fc.Arbitrary<Fuzzed> {
   const raw: fc.Arbitrary<Part<string | Buffer>> = fc.oneof(
     fc.constantFrom('', '{', '{"jsonrpc":"2.0"', 'nonsense', '\ufeff'.repeat(2), '{"a":1}}', "{'a':1}", '[', 'NaN').map((body) => bad(body, '400 rpc -32700')),
@@ -40,7 +40,7 @@ export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): f
   const versions = fc.constantFrom(undefined, ...LEGACY_VERSIONS, MODERN, '2027-01-01', '1999-01-01', '', '\xff');
   return fc.tuple(users, raw, versions).map(([credential, body, version]): Fuzzed => {
     const headers = toolHeaders(system.tools, credential.header, { version, method: 'tools/call', name: 'list_calls' });
-    // The message itself also tells its protocol version.
+    // The message itself also contains its protocol version.
     const isOdd = body.maybe !== undefined || (version !== undefined && !LEGACY_VERSIONS.includes(version));
     const parts = [
       credential.isUsable ? good(null) : bad(null, '401'),

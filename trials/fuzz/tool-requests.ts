@@ -1,4 +1,4 @@
-/** Generates messages to `/mcp`: valid and invalid calls of every tool by its schema. The conformance suite sends the other methods. */
+/** Generates messages to `/mcp`: valid and invalid calls of every tool, by its schema. The conformance suite covers the other methods. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 import type { KnownCursor } from './cursors.ts';
@@ -10,7 +10,7 @@ import type { FuzzSystem } from './system.ts';
 import { BAD, LEGACY_VERSIONS, MISSING, MODERN, MODERN_META, RESULT, toolHeaders } from './tool-message.ts';
 import { anyJson, broken, text, valid } from './values.ts';
 
-/** A tool as `tools/list` shows it. */
+/** A tool as in `tools/list`. */
 export interface ListedTool {
   name: string;
   inputSchema: { properties: Record<string, Schema>; required?: string[] };
@@ -18,16 +18,16 @@ export interface ListedTool {
 }
 
 interface Message {
-  /** Its row in the table. */
+  /** Row of the table. */
   name: string;
   params: Record<string, unknown>;
-  /** The value that the header `Mcp-Name` repeats. */
+  /** The value of the header `Mcp-Name`. */
   tool: string;
-  /** The scope that the tool needs; absent if there is no such tool. */
+  /** The scope that the tool requires. Absent for an unknown tool. */
   scope?: string;
   /** The tool's name and its arguments. */
   parts: Part<unknown>[];
-  /** The outcome where no part is refused. */
+  /** The outcome if no component is refused. */
   status: string;
 }
 
@@ -59,7 +59,7 @@ function calling(tool: string, args: unknown, parts: Part<unknown>[]): Message {
   };
 }
 
-/** Arguments: the required ones, some of the others, and at times an invalid one. */
+/** Generates the required arguments, some of the others, and sometimes an invalid one. */
 function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool): fc.Arbitrary<Message> {
   const optional = Object.keys(properties).filter((key) => !required.includes(key) && key !== 'cursor');
   const fine = fc
@@ -91,7 +91,7 @@ function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool
   );
 }
 
-/** A value that the schema allows, mostly of a record that exists. */
+/** Generates a value that the schema allows, usually of an existing record. */
 function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrary<[string, Part<unknown>]> {
   const one = (): fc.Arbitrary<Part<unknown>> => {
     if (key === 'call_id') {
@@ -106,7 +106,7 @@ function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrar
     }
     if (key === 'project_id') {
       const some = fc.constantFrom(...PROJECTS, PROJECTS[0]!.toUpperCase());
-      // The oracle knows which of the existing ids the user may see. An id that nobody has is never found.
+      // Whether the user may see an existing id is known to the oracle. An id that doesn't exist is never found.
       return mostly(4, some.map((id) => (isRequired ? open(id, MISSING) : good(id))), fc.uuid().map((id) => (isRequired ? bad(id, MISSING) : good(id)))); // prettier-ignore
     }
     if (key.endsWith('_contains') || key === 'country' || key === 'type') {
@@ -118,7 +118,7 @@ function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrar
     }
     return valid(schema).map(good);
   };
-  // Absent and null are the same.
+  // Absent and null are equivalent.
   const part = isRequired ? one() : mostly(9, one(), fc.constant(good(null)));
   return part.map((each) => [key, each]);
 }
@@ -131,7 +131,7 @@ function wrongArgument(key: string, schema: Schema): fc.Arbitrary<unknown> {
   return broken(schema);
 }
 
-/** Next pages by known cursors, with the arguments of the first page or with others. */
+/** Generates requests for next pages by known cursors, with the arguments of the first page or with others. */
 function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> {
   const message = (tool: string, args: object, fault?: string) =>
     calling(tool, args, fault === undefined ? [] : [bad(null, fault)]);
@@ -149,7 +149,7 @@ function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> 
   ); // prettier-ignore
 }
 
-/** Each token of a user accepts the user's cursors. */
+/** A cursor is valid with every token of its user. */
 function isSame(a: KnownCursor, b: KnownCursor): boolean {
   return a.credential.name === b.credential.name && a.tool === b.tool && JSON.stringify(a.args) === JSON.stringify(b.args);
 }
@@ -196,7 +196,7 @@ const origins = mostly<Part<string | undefined>>(
 );
 const ids = mostly<unknown>(2, fc.integer(), text(0, 100), fc.constantFrom<unknown>(0, -1, '', 2 ** 53 - 1, 'x'.repeat(10_000)));
 
-/** A message with its headers, some of which may be wrong. */
+/** Generates a message with its headers. Some headers may be wrong. */
 function sent(system: FuzzSystem, credential: Credential, message: Message): fc.Arbitrary<Fuzzed> {
   return fc
     .record({
@@ -250,7 +250,7 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
     });
 }
 
-/** A name that isn't allowed in a header is sent as base64, as the protocol defines. */
+/** Encodes a name that isn't allowed in a header as base64, as the protocol requires. */
 function nameHeader(name: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name)) return name;
   return `=?base64?${Buffer.from(name).toString('base64')}?=`;

@@ -1,4 +1,4 @@
-// Preloaded into measured processes. For as long as a client of its socket wants, it measures each turn of the event loop for `longestTurn`.
+// Preloaded into measured processes. While a client is connected to its socket, measures each iteration of the event loop, for `longestTurn`.
 import { createServer } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 
@@ -6,7 +6,7 @@ const server = createServer((socket) => {
   let isMeasuring = true;
   let longest = 0;
   let last = process.threadCpuUsage();
-  // Each immediate runs once in a turn, so the CPU time from one to the next is that of a turn. It doesn't count what other processes do.
+  // An immediate runs once per iteration, so the CPU time between two immediates is that of an iteration. CPU time excludes other processes.
   const measure = () => {
     const { user, system } = process.threadCpuUsage(last);
     last = process.threadCpuUsage();
@@ -21,5 +21,5 @@ const server = createServer((socket) => {
   });
   socket.write('measuring');
 });
-// A worker thread preloads this, too.
+// Worker threads preload this module, too.
 if (isMainThread) server.listen(`${process.env['CRS_TEST_PROBES']}/${process.pid}.turns`).unref();

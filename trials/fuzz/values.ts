@@ -1,4 +1,4 @@
-/** Generates values that a JSON Schema allows, and values that it doesn't. It knows the keywords that our schemas use. */
+/** Generates values that are valid or invalid by a JSON Schema. Supports the keywords that our schemas use. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 
@@ -9,7 +9,7 @@ const unit = fc.oneof(
   { arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).map((char) => (char === '\0' ? 'a' : char)), weight: 1 },
 );
 
-/** Storable text of so many code points, long ones among them. */
+/** Storable text with a number of code points in this range, including long text. */
 export function text(min: number, max: number): fc.Arbitrary<string> {
   const short = fc.string({ unit, minLength: min, maxLength: Math.min(max, min + 40) });
   const filled = fc.tuple(unit, fc.constantFrom(max, Math.max(min, max - 1))).map(([char, length]) => char.repeat(length));
@@ -31,10 +31,10 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether a text has the form of a timestamp. Its date need not exist. */
+/** Whether a text has the format of a timestamp. Its date need not exist. */
 const looksLikeTimestamp = (value: string) => DATE_TIME.test(value);
 
-/** A timestamp, in one of its spellings. */
+/** Generates a timestamp in one of its formats. */
 function someTimestamp(): fc.Arbitrary<string> {
   const epochMs = fc.integer({ min: Date.UTC(1900, 0), max: Date.UTC(2100, 0) });
   const offset = fc.oneof(fc.constant(undefined), fc.integer({ min: -1439, max: 1439 }));
@@ -71,7 +71,7 @@ const noUuid = fc.oneof(
 const typesOf = (schema: Schema): string[] => [schema['type']].flat() as string[];
 const numberOf = (schema: Schema, key: string) => schema[key] as number | undefined;
 
-/** Values that the schema allows, except null. Formats are respected. */
+/** Generates values that the schema allows, including its formats, except null. */
 export function valid(schema: Schema): fc.Arbitrary<unknown> {
   const options = schema['enum'] as unknown[] | undefined;
   if (options) return fc.constantFrom(...options.filter((option) => option !== null));
@@ -105,7 +105,7 @@ function validText(schema: Schema): fc.Arbitrary<string> {
   return pattern ? some.filter((value) => pattern.test(value)) : some;
 }
 
-/** JSON that the schema doesn't allow. Null isn't drawn, because it often means absence; callers add it where it doesn't. */
+/** Generates JSON that the schema doesn't allow. Excludes null, which often means absent; callers add it if it doesn't. */
 export function broken(schema: Schema): fc.Arbitrary<unknown> {
   const types = typesOf(schema);
   const options = schema['enum'] as unknown[] | undefined;
@@ -125,7 +125,7 @@ export function broken(schema: Schema): fc.Arbitrary<unknown> {
     }
   }
   if (types.includes('integer') || types.includes('number')) {
-    // As text, since some can't be written otherwise.
+    // Strings, because some can't be written as number literals.
     if (types.includes('integer')) wrong.push(fc.constantFrom(1.5, 1e300, 2 ** 53 + 2, -(2 ** 53)));
     if (min !== undefined) wrong.push(fc.constantFrom(min - 1, -1e308, min - 1e9));
     if (max !== undefined) wrong.push(fc.constantFrom(max + 1, 1e308, 2 ** 31, 2 ** 53));

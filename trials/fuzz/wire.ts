@@ -1,4 +1,4 @@
-/** A client of HTTP/1.1 that sends bytes as they are and parses responses strictly. */
+/** An HTTP/1.1 client that sends raw bytes and parses responses strictly. */
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, type Sent } from './request.ts';
@@ -8,16 +8,16 @@ export interface WireResponse {
   headers: Headers;
   text: string;
   /** The parsed body; undefined if it isn't JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- responses are looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- callers access any property
   json: any;
 }
 
-/** No response came, or the response isn't HTTP. */
+/** There was no response, or it isn't valid HTTP. */
 export class WireError extends Error {}
 
 const TIMEOUT_MS = 30_000;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-/** May be there more than once. */
+/** May occur repeatedly. */
 const REPEATABLE = new Set(['set-cookie', 'vary']);
 
 /** Sends a request on a connection of its own. @param server `host:port` @throws WireError */
@@ -29,15 +29,15 @@ export async function sendRequest(server: string, request: Sent): Promise<WireRe
 }
 
 /**
- * Sends the pieces in turns of the event loop of their own, on a connection of their own.
- * @returns the bytes that come until the server closes the connection @throws WireError if it doesn't in time
+ * Sends each piece in a separate event-loop iteration, on a new connection.
+ * @returns the bytes received until the server closes the connection @throws WireError if it doesn't close it in time
  */
 export async function sendPieces(server: string, pieces: Buffer[]): Promise<Buffer> {
   const [host, port] = server.split(':');
   const socket = createConnection({ host: host!, port: Number(port), noDelay: true });
   const received: Buffer[] = [];
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
-  // A server may respond and hang up before it has read the whole request. The response counts.
+  // A server may respond and close the connection before it has read the whole request. That is a valid response.
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => received.push(chunk));
   socket.on('end', resolve).on('close', () => resolve());
@@ -55,7 +55,7 @@ export async function sendPieces(server: string, pieces: Buffer[]): Promise<Buff
   }
 }
 
-/** The responses in these bytes, without interim ones. @param method of all requests @throws WireError */
+/** Parses the responses in these bytes, without interim ones. @param method of all requests @throws WireError */
 export function parseResponses(bytes: Buffer, method: string): WireResponse[] {
   const responses: WireResponse[] = [];
   for (let rest = bytes; rest.length > 0;) {
@@ -67,7 +67,7 @@ export function parseResponses(bytes: Buffer, method: string): WireResponse[] {
     const headers = parseHeaders(lines);
     rest = rest.subarray(bodyStart);
     if (status < 200) continue;
-    // The server refuses a head that is too large before it knows the method, so that refusal has a body.
+    // The server refuses a head that is too large before it knows the method, so that refusal has a body even for HEAD.
     const isEmpty = (method === 'HEAD' && status !== 431) || status === 204 || status === 304;
     const { body, after } = isEmpty ? { body: Buffer.alloc(0), after: rest } : takeBody(rest, headers);
     const text = decode(body);
@@ -79,7 +79,7 @@ export function parseResponses(bytes: Buffer, method: string): WireResponse[] {
 
 function takeBody(bytes: Buffer, headers: Headers): { body: Buffer; after: Buffer } {
   const take = (from: number, length: number) => {
-    if (from + length > bytes.length) throw new WireError('the connection was closed before the response was there');
+    if (from + length > bytes.length) throw new WireError('the connection was closed before the response was complete');
     return bytes.subarray(from, from + length);
   };
   const length = headers.get('content-length');

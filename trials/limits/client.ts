@@ -6,16 +6,16 @@ import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 export interface LimitedResponse {
   sent: number;
   done: number;
-  /** Admitted, refused by the limit, or a response that must not come, in words. */
+  /** Admitted, refused by the limit, or a description of an unexpected response. */
   outcome: 'admitted' | 'refused' | { fault: string };
-  /** The limit headers, which only REST has. */
+  /** The limit headers, which only REST sends. */
   limit?: number;
   remaining?: number;
   /** UTC epoch seconds. */
   reset?: number;
 }
 
-/** Sends one request that counts against the limit, over kept connections. Never throws. */
+/** Sends one request that counts against the limit, over a persistent connection. Never throws. */
 export type Client = (origin: string) => Promise<LimitedResponse>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
@@ -44,7 +44,7 @@ export function restClient(key: string): Client {
 
 const CALL = JSON.stringify(toolCall('list_projects', {}));
 
-/** A client that calls a tool with a user's token. The tools have no limit headers; only a refusal says after how many seconds to come back. */
+/** A client that calls a tool with a user's token. Tools have no limit headers; only refusals say when to retry. */
 export function toolClient(token: string): Client {
   return async (origin) => {
     const sent = Date.now();
@@ -63,7 +63,7 @@ export function toolClient(token: string): Client {
   };
 }
 
-/** Sends requests at a steady rate, whether or not earlier ones are answered, to each origin in turn. */
+/** Sends requests at a constant rate to the origins in turn, whether or not earlier ones have a response. */
 export function offer(client: Client, origins: string[], perSecond: number): { stop(): Promise<LimitedResponse[]> } {
   const pending: Promise<LimitedResponse>[] = [];
   const begun = performance.now();

@@ -4,7 +4,7 @@ import { offer, restClient, toolClient } from './client.ts';
 import type { LimitsSystem } from './system.ts';
 import { faultsOf, windowsOf } from './windows.ts';
 
-/** Sends ten times the limit, evenly over all gateways, for so many windows. */
+/** Sends ten times the limit, evenly over all gateways, for this many windows. */
 export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', rule: Rule, windows: number) {
   const { processes } = system;
   const rest = what === 'rest';
@@ -12,11 +12,11 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   const origins = rest ? processes.apis : processes.toolAddresses.map((address) => `http://${address}`);
   await warm(system, origins, what);
   const load = offer(client, origins, (10 * rule.requests) / rule.periodSeconds);
-  // A window opens with the first request after the previous one has closed, so each opens a little later.
+  // A window opens with the first request after the previous window has closed, so the windows drift.
   await sleep(windows * (rule.periodSeconds * 1_000 + 50));
   const responses = await load.stop();
   const seen = windowsOf(responses, rule.periodSeconds * 1_000);
-  // The end of the load may have cut the last window off.
+  // Without the last window, which may be incomplete when the load ends.
   const whole = seen.slice(0, -1);
   const admitted = whole.map((window) => window.admitted);
   return {
@@ -30,14 +30,14 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   };
 }
 
-/** Sends some requests, so that each process loads its code and opens its connections. */
+/** Sends some requests as a warm-up, so that each process loads its code and opens its connections. */
 export async function warm(system: LimitsSystem, origins: string[], what: 'rest' | 'tools'): Promise<void> {
   const rule = { requests: 1_000_000, periodSeconds: 60 };
   const client = what === 'rest' ? restClient(await system.createOrganization(rule)) : toolClient(await system.createUser(rule));
   for (const origin of origins) await Promise.all(Array.from({ length: 20 }, () => client(origin)));
 }
 
-/** Clients of one organization, as many as its limit, come back at the reset that their refusals named. */
+/** Lets as many clients of an organization as its limit allows retry at the reset time of their refusals. */
 export async function atReset(system: LimitsSystem, rule: Rule): Promise<{ admitted: number; faults: string[] }> {
   const { apis } = system.processes;
   const client = restClient(await system.createOrganization(rule));

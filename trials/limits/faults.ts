@@ -10,9 +10,9 @@ export const VICTIMS = ['Redis killed', 'Redis paused', 'rate-limit killed', 'ra
 export type Victim = (typeof VICTIMS)[number];
 
 /**
- * Breaks the victim under a load of ten times the limit and repairs it.
+ * Breaks the victim under a load of ten times the limit, and restores it.
  * @param timing `afterMs`: milliseconds from the opening of a window to the outage, which lasts `lastedMs`
- * @returns the measurements of the clients
+ * @returns the clients' measurements
  */
 export async function outage(
   system: LimitsSystem,
@@ -28,7 +28,7 @@ export async function outage(
   await warm(system, apis, 'rest');
   const load = offer(client, apis, (10 * rule.requests) / rule.periodSeconds);
   await sleep(periodMs);
-  // No other requests count against this organization, so a refusal tells when the next window opens.
+  // Nobody else sends requests of this organization, so a refusal tells when the next window opens.
   let reset: number | undefined;
   while (reset === undefined) {
     const seen = await client(apis[0]!);
@@ -50,7 +50,7 @@ export async function outage(
   return {
     limit: rule.requests,
     responses: responses.length,
-    // Responses without limit headers, and other responses that must not come.
+    // Responses without limit headers, and other unexpected responses.
     faults: faultsOf(responses),
     slowestMs: Math.max(...responses.map(({ sent, done }) => done - sent)),
     // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
@@ -64,8 +64,8 @@ export async function outage(
 }
 
 /**
- * The most requests that one period of an outage may admit: each gateway counts the whole limit by itself, rate-limit has counted a window
- * before, and counts another one afterwards.
+ * Returns how many requests one period with an outage may admit at most: each gateway locally admits up to the full limit, and rate-limit up to a full
+ * window before the outage and another one after it.
  */
 export function mostInOutage({ processes }: LimitsSystem, limit: number): number {
   return (processes.apis.length + 2) * limit;

@@ -8,7 +8,7 @@ const USAGE = `usage: node trials/limits/run.ts exactness [--gateways 1,3,10] [-
 
 Measures how exactly rate limits are kept. It starts real processes, PostgreSQL and Redis (redis-server must be on the PATH).
   exactness  offers ten times the limit and counts the admitted requests of each window, and those of clients that come back at a reset;
-             --gateways are numbers of replicas to try, --limiters the number of rate-limit processes
+             --gateways are numbers of gateway replicas to test with, --limiters the number of rate-limit processes
   faults     offers the same load while Redis or rate-limit is killed or paused; --victim chooses one of these
 
 Prints a line for each measurement, which says whether the promise holds. Exits with 1 where one is broken.
@@ -51,7 +51,7 @@ async function printExactness(system: LimitsSystem, name: string): Promise<void>
 
 async function printOutages(system: LimitsSystem, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    // Outages begin while a window still admits requests, or later. The shortest one ends in the window in which it began.
+    // Outages begin while a window still admits requests, or later. The shortest one ends in the same window.
     const [afterMs, lastedMs] = [
       [60, 3_000],
       [120, 700],

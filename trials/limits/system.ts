@@ -6,7 +6,7 @@ import type { ProcessesConfig } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startFaultySystem } from '../faults/system.ts';
 
-/** A system with a real Redis, in which each organization gets a limit of its own. */
+/** A system with Redis, in which each organization gets its own limit. */
 export type LimitsSystem = Awaited<ReturnType<typeof startLimitsSystem>>;
 
 const EMAIL = 'ann@limits.example';
@@ -14,7 +14,7 @@ const EMAIL = 'ann@limits.example';
 export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['replicas']>) {
   const system = await startFaultySystem({ replicas, relays: false });
   const { redis } = system;
-  if (!redis) throw new Error('There is no redis-server on the PATH: install Redis and run this again.');
+  if (!redis) throw new Error('redis-server is not on the PATH: install Redis and run this again.');
   const operator = connect({ addresses: system.processes.admin, credential: OPERATOR_CREDENTIAL });
   let organizations = 0;
   const create = async (limit: 'rate_limit' | 'tool_rate_limit', { requests, periodSeconds }: Rule) => {

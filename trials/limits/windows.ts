@@ -1,8 +1,8 @@
 import type { LimitedResponse } from './client.ts';
 
-/** One window, as the clients see it. */
+/** One window as seen by the clients. */
 export interface SeenWindow {
-  /** When its first request was admitted, in epoch milliseconds. */
+  /** When the first request of the window was admitted, in epoch milliseconds. */
   opened: number;
   admitted: number;
   /** Requests that were refused although a later request of the same window was admitted. */
@@ -15,7 +15,7 @@ export const faultsOf = (responses: LimitedResponse[]): string[] =>
 const admittedOf = (responses: LimitedResponse[]) =>
   responses.filter(({ outcome }) => outcome === 'admitted').toSorted((a, b) => a.done - b.done);
 
-/** The windows of a load far above the limit. It uses each window up at its beginning; the time without admissions after that separates the windows. */
+/** Returns the windows of a load far above the limit. The load uses up each window at its beginning, so gaps in admissions separate the windows. */
 export function windowsOf(responses: LimitedResponse[], periodMs: number): SeenWindow[] {
   const windows: LimitedResponse[][] = [];
   for (const response of admittedOf(responses)) {
@@ -35,7 +35,7 @@ export function windowsOf(responses: LimitedResponse[], periodMs: number): SeenW
   });
 }
 
-/** The most admitted requests that were sent within any stretch of this length. Times of sending count, because responses come late while a part hangs. */
+/** Returns the maximum number of admitted requests sent within any interval of this length. Uses sending times, because responses are late while a component hangs. */
 export function mostAdmitted(responses: LimitedResponse[], stretchMs: number): number {
   const times = admittedOf(responses)
     .map(({ sent }) => sent)

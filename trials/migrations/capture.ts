@@ -1,4 +1,4 @@
-// Runs all migrations against an empty PostgreSQL and writes the SQL that they send into a folder, one file a step:
+// Runs all migrations against an empty PostgreSQL, and writes the SQL that they send into a folder, with one file per step:
 //
 //   node trials/migrations/capture.ts FOLDER
 import { writeFile } from 'node:fs/promises';

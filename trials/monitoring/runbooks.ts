@@ -12,7 +12,7 @@ import type { Scene } from './scene.ts';
 const CRS = programOf('crs');
 const FOLDER = new URL(`../../${RUNBOOKS}`, import.meta.url);
 
-/** The parts of a runbook that an operator copies. */
+/** The commands and queries of a runbook that an operator copies. */
 export interface Runbook {
   name: string;
   /** Lines of `sh` blocks. */
@@ -43,7 +43,7 @@ export async function readRunbooks(): Promise<Runbook[]> {
   );
 }
 
-/** Prints the logs of the scene for `kubectl logs`: one service's for `deploy/NAME`, the import's for `job/JOB`, else all. */
+/** Prints the scene's logs for `kubectl logs`: one service's for `deploy/NAME`, the import's for `job/JOB`, otherwise all. */
 const KUBECTL = `#!/bin/sh
 for argument; do
   case $argument in
@@ -56,8 +56,8 @@ exec cat "$LOGS"/*.log
 
 /**
  * Runs a runbook's command against a scene: `kubectl logs` on its log files, `crs`, `curl`, `psql` and `redis-cli` on its servers.
- * @returns the output; undefined: the command asks the cluster, which a scene lacks
- * @throws Error when the command fails, or when there is no way to run it here
+ * @returns the output. Undefined if the command needs the Kubernetes API, which a scene lacks
+ * @throws Error if the command fails, or can't be run here
  */
 export async function runCommand(command: string, { system, logs }: Scene): Promise<string | undefined> {
   if (/^kubectl (-n \$NS )?(get|describe|top|port-forward) /.test(command)) return undefined;
@@ -72,7 +72,7 @@ export async function runCommand(command: string, { system, logs }: Scene): Prom
   if (sql !== undefined) return runStatement(sql, system.databaseUrl);
   const inToolbox = command.replace(/^kubectl -n \$NS exec deploy\/\$F-crs -- crs /, 'crs ');
   if (!/^kubectl -n \$NS logs |^redis-cli |^crs /.test(inToolbox))
-    throw new Error(`There is no way to run this here: ${command}`);
+    throw new Error(`This can't be run here: ${command}`);
   await writeFile(join(logs, 'kubectl'), KUBECTL, { mode: 0o755 });
   await writeFile(join(logs, 'crs'), `#!/bin/sh\nexec '${process.execPath}' '${CRS}' "$@"\n`, { mode: 0o755 });
   const env = {

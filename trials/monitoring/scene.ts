@@ -21,7 +21,7 @@ import { Balancer } from '../faults/balancer.ts';
 import { startLoad } from '../faults/clients.ts';
 import { startFaultySystem } from '../faults/system.ts';
 
-/** A running system, and the events that metrics and logs report. */
+/** A running system, in which tests cause the events that metrics and logs report. */
 export type Scene = Awaited<ReturnType<typeof startScene>>;
 
 export interface Lone {
@@ -38,7 +38,7 @@ export async function startScene() {
   });
   const { processes } = system;
   const lones: ChildProcess[] = [];
-  /** Starts a process of a service that is no part of the system. */
+  /** Starts a process of a service that is not part of the system. */
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
     const child = spawn(process.execPath, [programOf(service)], {
@@ -52,7 +52,7 @@ export async function startScene() {
   const get = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
     fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
   let batch = 0;
-  /** Imports a file of good and bad lines. */
+  /** Imports a file with valid and invalid lines. */
   const importLines = async () => {
     batch += 1;
     const lines = Array.from({ length: 200 }, (_, n) => ({
@@ -78,10 +78,10 @@ export async function startScene() {
   };
   return {
     system,
-    /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of lone processes, `import.log` of imports. */
+    /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of separate processes, `import.log` of imports. */
     logs: directory,
     lone,
-    /** Starts a rate-limit process that serves by TLS, no part of the system. @returns it, and the folder of its certificates */
+    /** Starts a rate-limit process with TLS that is not part of the system. @returns the process, and the folder of its certificates */
     secure: async () => {
       const authority = createAuthority('scene');
       const { cert, key } = authority.issue('localhost');
@@ -115,14 +115,14 @@ export async function startScene() {
         await sleep(100);
       }
     },
-    /** Asks with an operator credential that nobody has. */
+    /** Sends a request with an unknown operator credential. */
     guessOperator: async () => {
       const guesser = connect({ addresses: processes.admin, credential: 'cro_nobody' });
       await guesser.operator().catch(() => {});
       guesser.close();
     },
     importLines,
-    /** Imports a file while a transaction holds the feed of its organization. */
+    /** Imports a file while a transaction locks the feed of its organization. */
     importWhileFeedIsHeld: async () => {
       const holder = await openSession(system.databaseUrl);
       await holder.query('begin');
@@ -143,7 +143,7 @@ export async function startScene() {
       ];
       await sendRaw(new URL(processes.api).host, `POST /v1/projects HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     },
-    /** Sends more requests at once than there are slots. */
+    /** Sends more concurrent requests than there are slots. */
     crowd: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => get(system.key)));
     },

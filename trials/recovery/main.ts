@@ -1,10 +1,10 @@
-// Tries a recovery to a point in time from a base backup and archived WAL.
+// Tests a point-in-time recovery from a base backup and archived WAL.
 //
 //   node trials/recovery/main.ts [--calls 2000]
 //
-// An organization is deleted by mistake. The server is lost and restored to the moment before, and the steps of docs/runbooks/restore.md follow;
-// then the calls and the cursors are compared with those of before. Prints the time that it took (RTO) and what a server loses at most that
-// is lost without notice (RPO), and exits with 1 if something is not as it should be.
+// An organization is deleted by mistake. The server is lost, restored to the moment before the deletion, and the steps of docs/runbooks/restore.md are
+// performed. Then calls and cursors are compared with the earlier ones. Prints the recovery time (RTO) and how much an unplanned loss of the server loses
+// at most (RPO), and exits with 1 if a check fails.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ async function pointInTime(): Promise<void> {
     keys.set(id, await createKey(system.operator, id));
   }
   await server.backUp();
-  // Half of the calls are in the backup, and half in the WAL alone.
+  // Half of the calls are in the backup, the others only in the WAL.
   for (const id of ORGANIZATIONS) await load(system.operator, callsOf(id, CALLS / 2, CALLS));
   const before = new Map<string, Follower>();
   for (const id of ORGANIZATIONS) before.set(id, await follow(system.api, id));
@@ -84,7 +84,7 @@ async function pointInTime(): Promise<void> {
   await system.stop();
 }
 
-/** The server is lost while an organization imports. What was not archived yet is lost. */
+/** Loses the server during an import. Everything that wasn't archived yet is lost. */
 async function lostWithoutNotice(): Promise<void> {
   await server.backUp();
   const system = await startOn(server.url);
@@ -106,7 +106,7 @@ async function lostWithoutNotice(): Promise<void> {
   print(
     `archive_timeout ${ARCHIVE_TIMEOUT_S} s: lost ${lost.length} of ${stored.length} imports, those of the last ${seconds.toFixed(1)} s (RPO)`,
   );
-  check('what is lost is the end of what was stored', !lost.some(({ id }) => left.has(id)));
+  check('only the latest imports are lost', !lost.some(({ id }) => left.has(id)));
   check('no more than two archive timeouts are lost', seconds < 2 * ARCHIVE_TIMEOUT_S);
 }
 
@@ -114,7 +114,7 @@ function prepare(): Promise<void> {
   return prepareDatabase({ adminDatabaseUrl: server.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
 }
 
-/** @returns the statement of the runbook that follows a restore of a whole server */
+/** @returns the runbook's statement to run after restoring a whole server */
 async function statementOfRunbook(): Promise<string> {
   const [found, ...others] = (await readFile(RUNBOOK, 'utf8')).matchAll(/psql -c "(update [^"]+)"/g);
   check(`the runbook has one statement: ${found?.[1]}`, found !== undefined && others.length === 0);
@@ -132,7 +132,7 @@ function callsOf(organization: string, from: number, to: number): object[] {
   }));
 }
 
-/** Follows the changes of an organization from the first to the last. */
+/** Reads all changes of an organization. */
 async function follow(api: string, organization: string): Promise<Follower> {
   const follower = new Follower({ limit: 50, details: true }, (path) => get(api, organization, path));
   await follower.finish();

@@ -8,12 +8,12 @@ import { openCluster } from '@crs/local/postgres-cluster';
 import { startServer, type Server } from '@crs/local/postgres-server';
 import pg from 'pg';
 
-/** A segment of the WAL is archived after this time, however little was written. */
+/** A WAL segment is archived after this time, even if it isn't full. */
 export const ARCHIVE_TIMEOUT_S = 5;
 const log = createLogger('postgres', { level: 'silent' });
 const NOT_IN_A_BACKUP = /\/(pg_wal\/.+|postmaster\.(pid|opts))$/;
 
-/** A PostgreSQL server that archives its WAL. It is started, backed up, lost and restored; each start takes another port. */
+/** A PostgreSQL server that archives its WAL, and can be backed up, lost and restored. Each start uses another port. */
 export class ArchivingServer {
   readonly #home: string;
   readonly #archive: string;
@@ -48,7 +48,7 @@ export class ArchivingServer {
     return this.#withClient(async (client) => (await client.query<Row>(text)).rows);
   }
 
-  /** Copies the running server, as `pg_basebackup` does. */
+  /** Copies the running server's data, as `pg_basebackup` does. */
   async backUp(): Promise<void> {
     await rm(this.#backup, { recursive: true, force: true });
     await this.#withClient(async (client) => {
@@ -67,19 +67,19 @@ export class ArchivingServer {
     while (!(await this.query<{ done: boolean }>(query))[0]!.done) await sleep(50);
   }
 
-  /** Kills the server and deletes its data. The archive and the base backup are left. */
+  /** Kills the server and deletes its data. The archive and the base backup remain. */
   async lose(): Promise<void> {
     process.kill(this.#server!.pid, 'SIGKILL');
     await this.#server!.stop();
     await rm(this.#directory, { recursive: true });
   }
 
-  /** Starts a server from the base backup and the archive. @param target settings that say how far to go */
+  /** Starts a server from the base backup and the archive. @param target settings with the recovery target */
   async restore(target: Record<string, string>): Promise<void> {
     await cp(this.#backup, this.#directory, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
     await appendFile(join(this.#directory, 'recovery.signal'), '');
     const { uid, gid } = this.#binaries.account;
-    // A copy made by root belongs to root.
+    // If root made the copy, it belongs to root.
     if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, this.#directory]);
     await chmod(this.#directory, 0o700);
     await this.#run({ restore_command: `cp ${this.#archive}/%f %p`, recovery_target_action: 'promote', ...target });

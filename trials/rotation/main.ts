@@ -19,12 +19,12 @@ Prints each failed request. Exits with 1 where a request failed.
 
 const { positionals } = readArguments(USAGE, { allowPositionals: true, options: {} });
 const unknown = positionals.find((each) => !(ALL as string[]).includes(each));
-if (unknown !== undefined) refuseArguments(USAGE, `There is no rotation "${unknown}".`);
+if (unknown !== undefined) refuseArguments(USAGE, `Unknown rotation "${unknown}".`);
 const authority = createAuthority('first');
 const certificates = new ProgramCertificates(authority);
 const tls = await openTls({ certificates });
 const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
-// As in production. With the 300 ms of other trials, a client on a busy machine may not ask in time to hear that its connection ends.
+// As in production. With the 300 ms of other trials, a client on a busy machine might not send a request in time to learn that its connection is closed.
 const environment = { CRS_LAME_DUCK_MS: '5000' };
 const system = await startFaultySystem({ replicas, relays: false, environment, environments: certificates.settings(), tls });
 tls.close();

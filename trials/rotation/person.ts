@@ -5,7 +5,7 @@ import { Balancer, type Gateways } from '../faults/balancer.ts';
 
 const CALLBACK = 'https://assistant.example/callback';
 const TIMEOUT_MS = 16_000;
-/** An interaction has fewer pages. */
+/** More than the pages of an interaction. */
 const MAX_PAGES = 8;
 
 export interface Account {
@@ -14,7 +14,7 @@ export interface Account {
   password: string;
 }
 
-/** A person with a browser and an assistant that is connected. Each request goes to a replica at random. */
+/** A person with a browser and a connected assistant. Each request goes to a random replica. */
 export class Person {
   readonly #balancer: Balancer;
   readonly #cookies = new Map<string, string>();
@@ -25,7 +25,7 @@ export class Person {
     this.#balancer = new Balancer(gateways);
   }
 
-  /** Ends the choice of gateways. The person asks nothing afterwards. */
+  /** Stops choosing gateways. The person sends no requests afterwards. */
   leave(): void {
     this.#balancer.stop();
   }
@@ -50,20 +50,20 @@ export class Person {
     await this.#takeTokens({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK });
   }
 
-  /** Opens the page of connections, which only a signed-in person sees. @returns what is wrong, if anything */
+  /** Opens the page of connections, which requires sign-in. @returns what is wrong, if anything */
   async visit(): Promise<string | undefined> {
     const { status, body } = await this.#send('/connections');
     return status === 200 && body.includes('Rotor') ? undefined : `${status}: the person is signed out`;
   }
 
-  /** Renews the assistant's tokens, and lists calls by two pages. @returns what is wrong, if anything */
+  /** Renews the assistant's tokens, and lists calls on two pages. @returns what is wrong, if anything */
   async work(): Promise<string | undefined> {
     const accessToken = await this.renew();
     const first = await this.#list(accessToken, {});
     return first.cursor === undefined ? first.wrong : (await this.#list(accessToken, { cursor: first.cursor })).wrong;
   }
 
-  /** Renews the assistant's tokens. @returns the new access token. @throws Error with the response of `/token` where it refuses */
+  /** Renews the assistant's tokens. @returns the new access token. @throws Error with the response of `/token` if it refuses */
   renew(): Promise<string> {
     return this.#takeTokens({ grant_type: 'refresh_token', refresh_token: this.#refreshToken });
   }
@@ -87,7 +87,7 @@ export class Person {
     return tokens.access_token;
   }
 
-  /** Follows redirects, and sends the forms of the pages between, until the client is called back. */
+  /** Follows redirects, and submits the forms of pages, until the browser is redirected to the client. */
   async #decide(path: string, fields: Record<string, string>): Promise<URL> {
     let response = await this.#send(path);
     for (let pages = 0; pages < MAX_PAGES;) {
@@ -107,7 +107,7 @@ export class Person {
         Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
       );
     }
-    throw new Error(`not called back: ${response.status} ${response.body.slice(0, 500)}`);
+    throw new Error(`not redirected to the client: ${response.status} ${response.body.slice(0, 500)}`);
   }
 
   #post(path: string, form: Record<string, string>): Promise<HttpResponse> {
@@ -120,7 +120,7 @@ export class Person {
     { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {},
   ): Promise<HttpResponse> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
+    // Each request uses a new connection. The server may close a persistent one just when a request is sent; a browser would then send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
     const response = await sendRequest(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
     for (const line of response.headers['set-cookie'] ?? []) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Sends commands to Redis over a connection of their own. @returns its responses. @throws Error with a response that is an error */
+/** Sends commands to Redis over a new connection. @returns the responses. @throws Error if one of them is an error */
 export async function redisCommand({ hostname, port }: URL, ...commands: string[]): Promise<string> {
   const socket = connect(Number(port), hostname);
   let responses = '';

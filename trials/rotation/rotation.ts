@@ -20,12 +20,12 @@ import {
 
 const PERSON = { organization: ORGANIZATION, email: 'rita@acme.example', password: 'a fine battery of horses' };
 
-/** How busy the system is meanwhile. The browser and the assistant have a pause of their own, in milliseconds. */
+/** The load during the rotations. The browser and the assistant have their own pause, in milliseconds. */
 type Pace = Pick<LoadOptions, 'clients' | 'pauseMs'> & { personPauseMs: number };
 
 /**
- * Rotates secrets one after the other under load: requests by key and by token, a signed-in browser, a connected assistant, lists that go on by a
- * cursor, and an operator's commands.
+ * Rotates secrets one after the other under load: requests with a key and with a token, a signed-in browser, a connected assistant, lists that continue
+ * with a cursor, and an operator's commands.
  * @param certification needed for the rotation of certificates
  * @returns a sentence for each request that failed
  */
@@ -89,7 +89,7 @@ export async function rotate(
   return failed;
 }
 
-/** Lists users with a command of its own. @returns what is wrong, if anything */
+/** Lists users in a separate `crs` command. @returns what is wrong, if anything */
 async function listUsers(work: Work): Promise<string | undefined> {
   const { users } = await asOperator(work, async ({ auth, operator }) => auth.listUsers({}, await operator(ORGANIZATION)));
   return users.some(({ email }) => email === PERSON.email) ? undefined : `${users.length} users`;

@@ -19,14 +19,14 @@ import { redisCommand } from './redis-command.ts';
 
 export const ORGANIZATION = 'acme';
 const NEW_SECRET = 'another-secret-that-is-long-enough-0123456789';
-/** Names and connections settle in this time. A cluster waits likewise until a pod is ready. */
+/** Pause in which clients resolve names again and reconnect. A cluster, too, waits until a pod is ready. */
 export const CALM_MS = 1_200;
-/** A new key is announced for ten seconds. Replicas, gateways and open requests take some more. */
+/** A new key is published for ten seconds before it signs. Replicas, gateways and requests in flight need some more time. */
 const KEY_SIGNS_MS = 15_000;
 /** Processes read their certificates every five seconds. */
 const CERTIFICATES_READ_MS = 6_000;
 
-/** The certificates of a system with TLS, and their authority. */
+/** The certificates of a system with TLS, and their CA. */
 export interface Certification {
   certificates: ProgramCertificates;
   authority: Authority;
@@ -44,7 +44,7 @@ export interface Work {
 export const ROTATIONS = { secret, tokenKey, callerKey, apiKey, operator, database, redis, tls };
 export type Rotation = keyof typeof ROTATIONS;
 
-/** Acts at auth as one run of `crs` does: with a certificate, a connection and a token of its own. */
+/** Calls auth like one run of `crs`: with its own certificate, connection and token. */
 export async function asOperator<T>(work: Work, act: (connection: Connection) => Promise<T>): Promise<T> {
   const { system, credential, certification } = work;
   const addresses = adminAt(system.processes, (service) => `${service}.crs.test`);
@@ -58,11 +58,11 @@ export async function asOperator<T>(work: Work, act: (connection: Connection) =>
   }
 }
 
-/** The certificate of `crs`, as it is now. */
+/** Returns the current certificate of `crs`. */
 export const openTls = ({ certificates }: Pick<Certification, 'certificates'>) =>
   Tls.open(certificates.directoryOf('crs'), createLogger('crs', { level: 'silent' }));
 
-/** CRS_SECRET of auth and of the tool gateway: added last, moved first, all values sealed anew, the old one dropped. */
+/** Rotates CRS_SECRET of auth and of the tool gateway: appends the new secret, moves it first, encrypts all values again, and removes the old one. */
 async function secret(work: Work): Promise<void> {
   const { system } = work;
   const roll = async (list: string) => {
@@ -85,7 +85,7 @@ async function secret(work: Work): Promise<void> {
 async function tokenKey(work: Work): Promise<void> {
   const { requestData, processes } = work.system;
   const old = await replaceKey(work, SigningKeyKind.SIGNING_KEY_KIND_TOKEN);
-  // Tokens of `crs token create` end with their key, so they are made anew first.
+  // Tokens of `crs token create` end with their key, so they are replaced first.
   const before = requestData.token;
   requestData.token = await asOperator(work, (connection) => createToken(connection, ORGANIZATION, 'ann@acme.example'));
   await sleep(CALM_MS);
@@ -99,7 +99,7 @@ async function callerKey(work: Work): Promise<void> {
   await sleep(2 * CALM_MS);
 }
 
-/** @returns the key that signed before */
+/** @returns the id of the previous signing key */
 async function replaceKey(work: Work, kind: SigningKeyKind): Promise<string> {
   const old = await asOperator(work, async ({ auth, operator: token }) => {
     const { keys } = await auth.listSigningKeys({}, await token());
@@ -127,7 +127,7 @@ async function apiKey(work: Work): Promise<void> {
   assert.equal(status, 401, 'the earlier key has ended');
 }
 
-/** A second operator takes over the work, and then revokes the first one. */
+/** Creates a second operator, which replaces the first one and then revokes it. */
 async function operator(work: Work): Promise<void> {
   const before = work.credential;
   const rights = { role: 'admin', organizationIds: [], expiresInSeconds: 0 };
@@ -144,7 +144,7 @@ async function operator(work: Work): Promise<void> {
   await assert.rejects(attempt, { kind: 'unauthenticated' });
 }
 
-/** Each service's login takes turns with a second one. */
+/** Alternates each service's login role with a second one. */
 async function database({ system }: Work): Promise<void> {
   const session = await openSession(system.databaseUrl);
   try {
@@ -162,7 +162,7 @@ async function database({ system }: Work): Promise<void> {
       assert.deepEqual(
         rows.map(({ usename }) => usename),
         [`${role}_b`],
-        'the second login alone is connected',
+        'only the second login is connected',
       );
     }
   } finally {
@@ -170,9 +170,9 @@ async function database({ system }: Work): Promise<void> {
   }
 }
 
-/** Redis has two passwords for a while. */
+/** Rotates the password of Redis, which has two passwords for a while. */
 async function redis({ system }: Work): Promise<void> {
-  if (!system.redis) return say('NOT RUN: the password of Redis, because there is no redis-server on the PATH');
+  if (!system.redis) return say('NOT RUN: the password of Redis, because redis-server is not on the PATH');
   const url = new URL(system.redis.url);
   const use = async (password: string) => {
     url.password = password;
@@ -181,7 +181,7 @@ async function redis({ system }: Work): Promise<void> {
   };
   await redisCommand(url, 'ACL SETUSER default resetpass >old');
   await use('old');
-  // From here on, it is the runbook.
+  // The following steps are those of the runbook.
   await redisCommand(url, 'AUTH old', 'ACL SETUSER default >new');
   await use('new');
   await redisCommand(url, 'AUTH new', 'ACL SETUSER default <old', 'CLIENT KILL TYPE normal');
@@ -191,7 +191,7 @@ async function redis({ system }: Work): Promise<void> {
   assert.ok(clients.split('addr=').length > 2, 'rate-limit is connected again');
 }
 
-/** A new authority and new certificates for all: both are trusted for a while. Restarts make each process connect anew at each step. */
+/** Replaces the CA and all certificates. Both CAs are trusted for a while. Restarts make each process reconnect at each step. */
 async function tls({ system, certification }: Work): Promise<void> {
   assert.ok(certification, 'the system has TLS');
   const { certificates, authority } = certification;
@@ -208,11 +208,11 @@ async function tls({ system, certification }: Work): Promise<void> {
   await settle();
   certification.authority = next;
   for (const [service, address] of Object.entries(adminAt(system.processes, () => 'localhost'))) {
-    assert.equal(await authorizationOf(address, service, next), 'authorized', `${service} shows its new certificate`);
+    assert.equal(await authorizationOf(address, service, next), 'authorized', `${service} presents its new certificate`);
   }
 }
 
-/** Whether a listener's certificate is of the authority. A client without a certificate sees it. */
+/** Whether a listener's certificate was issued by the CA. Even a client without a certificate gets it. */
 function authorizationOf(address: string, service: string, { cert }: Authority): Promise<string> {
   const [host, port] = address.split(':');
   const options = { host, port: Number(port), servername: service, ca: cert, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
@@ -225,7 +225,7 @@ function authorizationOf(address: string, service: string, { cert }: Authority):
   });
 }
 
-/** Restarts the replicas of these services in turn, as a rolling update does. */
+/** Restarts the replicas of these services one after the other, like a rolling update. */
 async function restart({ processes }: FaultySystem, services: readonly ProcessName[]): Promise<void> {
   for (const replica of [1, 2]) {
     await Promise.all(

@@ -5,7 +5,7 @@ const POSTGRES = 'backends-postgres:5432';
 const REDIS = 'backends-redis:6379';
 const to = (service: string, port: number) => `${NAME}-${service}:${port}`;
 
-/** For each pod, the addresses that it must reach and the addresses that it mustn't. */
+/** For each pod, the addresses that it must be able to reach, and those that it must not. */
 const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
   {
     from: 'crs',
@@ -38,7 +38,7 @@ const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
   },
 ];
 
-/** A program that connects to each `host:port` of its arguments and prints a JSON object that tells which it reached. */
+/** A program that connects to each `host:port` of its arguments, and prints which it reached as a JSON object. */
 const PROBE = `
 const connect = (target) => new Promise((resolve) => {
   const [host, port] = target.split(':');
@@ -50,8 +50,8 @@ const connect = (target) => new Promise((resolve) => {
 Promise.all(process.argv.slice(1).map(connect)).then((all) => console.log(JSON.stringify(Object.fromEntries(all))));
 `;
 
-/** Checks that the network policies block and allow these connections. Fails where the cluster's network doesn't enforce policies. */
-export async function checkArrows(): Promise<string> {
+/** Checks that the network policies block and allow these connections. Fails if the cluster's network doesn't enforce policies. */
+export async function checkConnections(): Promise<string> {
   await startUnrelatedPod();
   let checked = 0;
   const wrong: string[] = [];
@@ -65,7 +65,7 @@ export async function checkArrows(): Promise<string> {
   }
   await kubectl(['delete', 'pod', 'unrelated', '--grace-period=1']);
   if (wrong.length > 0) throw new Error(wrong.join(', '));
-  return `${checked} connections, open or shut as they should be`;
+  return `${checked} connections allowed or blocked as expected`;
 }
 
 /** Starts a pod in the namespace that isn't part of the release. */

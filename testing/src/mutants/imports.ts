@@ -3,7 +3,6 @@ import type { Mutation } from './mutation.ts';
 const BATCH = 'packages/records/src/import-batch.ts';
 const CALLS_BATCH_TEST = ['services/calls/test/import-batches.test.ts'];
 const RECORD_TEST = ['services/calls/src/domain/call-record.test.ts'];
-const LINE_TEST = ['packages/records/src/import-record.test.ts'];
 
 /** Imports: what they refuse, and what they take for unchanged. */
 export const imports: Mutation[] = [

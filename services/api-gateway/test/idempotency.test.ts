@@ -75,8 +75,6 @@ describe('Idempotency-Key', () => {
     const theirs = await keyed('shared', MINIMAL, globex);
     expect(theirs.status).toBe(201);
     expect(theirs.json.project_id).not.toBe(ours.json.project_id);
-    expect((await keyed('shared')).json).toEqual(ours.json);
-    expect((await keyed('shared', MINIMAL, globex)).json).toEqual(theirs.json);
   });
 
   it('does not repeat a failure', async () => {

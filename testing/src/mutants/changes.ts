@@ -14,24 +14,10 @@ export const changes: Mutation[] = [
     tests: FEED_TEST,
   },
   {
-    name: 'two changes get the same position in the feed',
-    file: 'services/calls/src/store/feed.ts',
-    find: 'set position = feeds.position + excluded.position returning',
-    replace: 'set position = greatest(feeds.position, excluded.position) returning',
-    tests: FEED_TEST,
-  },
-  {
     name: 'the next cursor skips changes that are left',
     file: HANDLER,
     find: 'const last = hasMore ? Number(entries.at(-1)?.position ?? after) : Number(head);',
     replace: 'const last = Number(head);',
-    tests: FEED_TEST,
-  },
-  {
-    name: 'a full pass lists calls that were deleted before it began',
-    file: HANDLER,
-    find: 'deletedAfter: Math.max(after, passStart ?? NO_DELETIONS)',
-    replace: 'deletedAfter: after',
     tests: FEED_TEST,
   },
   {
@@ -49,38 +35,10 @@ export const changes: Mutation[] = [
     tests: CURSOR_TEST,
   },
   {
-    name: 'a cursor from before a restore is accepted',
-    file: HANDLER,
-    find: '!secret.equals(opened) || ',
-    replace: '',
-    tests: CURSOR_TEST,
-  },
-  {
     name: 'the feed has no access.changed after a change of the fields',
     file: HANDLER,
     find: '...(isChanged ? [[renderAccessChanged(settings.changedAt)]] : []),',
     replace: '',
     tests: CURSOR_TEST,
-  },
-  {
-    name: 'a change of the fields begins no full pass',
-    file: HANDLER,
-    find: 'position === undefined || isChanged ? 0 : position.last',
-    replace: 'position === undefined ? 0 : position.last',
-    tests: CURSOR_TEST,
-  },
-  {
-    name: 'deletions are pruned before 30 days have passed',
-    file: 'services/calls/src/store/feed.ts',
-    find: 'KEEP_DELETIONS_MS = 30 *',
-    replace: 'KEEP_DELETIONS_MS = 29 *',
-    tests: CURSOR_TEST,
-  },
-  {
-    name: 'a changed note changes updated_at',
-    file: 'services/calls/src/domain/changes.ts',
-    find: 'now?.detailHash.equals(detailHash) ? now.updatedAt : time',
-    replace: 'time',
-    tests: FEED_TEST,
   },
 ];

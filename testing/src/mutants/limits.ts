@@ -46,11 +46,4 @@ export const limits: Mutation[] = [
     replace: 'hops.shift()',
     tests: ADDRESS_TEST,
   },
-  {
-    name: 'X-Forwarded-For is believed from every peer',
-    file: 'packages/kit/src/http/address.ts',
-    find: 'hops.length > 0 && isTrusted(client, trusted)',
-    replace: 'hops.length > 0',
-    tests: ADDRESS_TEST,
-  },
 ];

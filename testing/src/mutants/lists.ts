@@ -29,13 +29,6 @@ export const lists: Mutation[] = [
     tests: CALL_LIST_TEST,
   },
   {
-    name: 'GET /v1/calls leaves out calls that changed at updated_since',
-    file: LIST_CALLS,
-    find: 'updated_at >= $4',
-    replace: 'updated_at > $4',
-    tests: ['services/api-gateway/test/list-query.test.ts'],
-  },
-  {
     name: 'GET /v1/calls refuses the largest page',
     file: 'services/calls/src/handlers/list-organization-calls.ts',
     find: 'perPage > max)',
@@ -50,20 +43,6 @@ export const lists: Mutation[] = [
     tests: ['services/api-gateway/test/list-query.test.ts'],
   },
   {
-    name: 'a page of details takes 51 calls',
-    file: 'services/api-gateway/src/http/query.ts',
-    find: 'given > MAX_WITH_DETAILS',
-    replace: 'given > MAX_WITH_DETAILS + 1',
-    tests: ['services/calls/test/changes.test.ts'],
-  },
-  {
-    name: 'total_pages counts a page too many after a full last page',
-    file: 'services/api-gateway/src/routes/list-calls.ts',
-    find: 'Math.ceil(totalItems / perPage)',
-    replace: 'Math.floor(totalItems / perPage) + 1',
-    tests: CALL_LIST_TEST,
-  },
-  {
     name: 'list_calls has no next_cursor although rows are left',
     file: 'services/calls/src/handlers/list-user-calls.ts',
     find: 'limit: limit + 1,',
@@ -75,13 +54,6 @@ export const lists: Mutation[] = [
     file: 'services/calls/src/store/list-user-calls.ts',
     find: '(c.recency, c.call_id) < (?::timestamptz, ?)',
     replace: '(c.recency, c.call_id) <= (?::timestamptz, ?)',
-    tests: TOOL_LISTS_TEST,
-  },
-  {
-    name: 'list_entities lists entities of one time in the opposite order',
-    file: 'services/entities/src/store/list-entities.ts',
-    find: 'order by created_at desc, entity_id desc',
-    replace: 'order by created_at desc, entity_id',
     tests: TOOL_LISTS_TEST,
   },
   {
@@ -103,13 +75,6 @@ export const lists: Mutation[] = [
     file: CURSORS,
     find: '[tool, organization, userId, filters]',
     replace: '[tool, organization, userId]',
-    tests: TOOL_LISTS_TEST,
-  },
-  {
-    name: 'a cursor of a tool never expires',
-    file: CURSORS,
-    find: ' && validUntil >= Date.now()',
-    replace: '',
     tests: TOOL_LISTS_TEST,
   },
 ];

@@ -1,9 +1,9 @@
-// Makes known mistakes in the code of the product, one at a time, and checks that a test fails with each.
+// Makes known mistakes in the code of the product, one at a time, and checks that a test fails because of each.
 //
 //   node testing/src/mutants/main.ts [--list] [--only PART]
 //
-// `--list` names the mistakes; `--only` chooses those whose name or file contains PART. The checkout of HEAD that is changed is a temporary one. Exits
-// with 1 if a mistake went unnoticed.
+// `--list` names the mistakes; `--only` chooses those whose name or file contains PART. It works on a temporary checkout of HEAD, and exits with 1 if a
+// mistake went unnoticed.
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
   options: { list: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
 });
 const chosen = MUTATIONS.filter(({ name, file }) => `${name} ${file}`.includes(options.only));
+if (chosen.length === 0) throw new Error(`No mistake has "${options.only}" in its name or file. --list shows them.`);
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 if (options.list) for (const { name, file } of chosen) print(`${file}: ${name}`);

@@ -13,13 +13,6 @@ const predicates: Mutation[] = [
     tests,
   },
   {
-    name: 'a later page of GET /v1/calls lists calls of every organization',
-    file: LIST_CALLS,
-    find: 'where organization = $1 and created_at >= $2 and created_at < (select bound',
-    replace: 'where $1::text is not null and created_at >= $2 and created_at < (select bound',
-    tests,
-  },
-  {
     name: 'the total of GET /v1/calls counts calls of every organization',
     file: LIST_CALLS,
     find: 'from calls.call_days where organization = $1 and',
@@ -48,31 +41,10 @@ const predicates: Mutation[] = [
     tests,
   },
   {
-    name: 'an import deletes calls of another organization',
-    file: 'services/calls/src/store/import-calls.ts',
-    find: 'delete from calls.calls where organization = $1 and',
-    replace: 'delete from calls.calls where $1::text is not null and',
-    tests,
-  },
-  {
-    name: 'erasing an organization deletes rows of another one',
-    file: 'packages/kit/src/data/delete-next.ts',
-    find: 'using next where t.organization = $1 and',
-    replace: 'using next where $1::text is not null and',
-    tests,
-  },
-  {
     name: 'list_calls lists calls of another organization',
     file: 'services/calls/src/store/list-user-calls.ts',
     find: `rows.where('c.organization', organization);`,
     replace: '',
-    tests,
-  },
-  {
-    name: 'get_call shows a note of another organization',
-    file: 'services/calls/src/store/get-user-call.ts',
-    find: 'where n.organization = $1 and',
-    replace: 'where $1::text is not null and',
     tests,
   },
   {
@@ -118,10 +90,10 @@ const predicates: Mutation[] = [
     tests,
   },
   {
-    name: "an account at an OpenID provider signs in another organization's user",
-    file: 'services/auth/src/store/identities.ts',
-    find: 'where i.organization = $1 and',
-    replace: 'where $1::text is not null and',
+    name: "ending a user's sessions ends those of a user of another organization",
+    file: 'services/auth/src/store/users.ts',
+    find: 'set session_version = session_version + 1 where organization = $1 and',
+    replace: 'set session_version = session_version + 1 where $1::text is not null and',
     tests,
   },
   {
@@ -153,13 +125,6 @@ const rowSecurity: Mutation[] = [
     file: 'packages/kit/src/data/migration.ts',
     find: 'using (${IS_TENANT}) with check',
     replace: 'using (true) with check',
-    tests,
-  },
-  {
-    name: 'row-level security lets rows be added to another organization',
-    file: 'packages/kit/src/data/migration.ts',
-    find: 'with check (${IS_TENANT})`, names',
-    replace: 'with check (true)`, names',
     tests,
   },
 ];

@@ -13,31 +13,10 @@ export const visibility: Mutation[] = [
     tests,
   },
   {
-    name: 'list_calls lists a call twice that the user conducted in a project',
-    file: 'services/calls/src/store/list-user-calls.ts',
-    find: '(c.project_id is null or c.project_id <> all(?::uuid[]))',
-    replace: '?::uuid[] is not null',
-    tests,
-  },
-  {
-    name: 'list_calls lists calls of any project that the filter names',
-    file: 'services/calls/src/store/list-user-calls.ts',
-    find: 'visible.filter((id) => id === filters.projectId)',
-    replace: '[filters.projectId]',
-    tests,
-  },
-  {
     name: 'get_call shows every call',
     file: 'services/calls/src/store/get-user-call.ts',
     find: '(conducted_by = $3 or project_id = any($4::uuid[]))',
     replace: '($4::uuid[] is not null)',
-    tests,
-  },
-  {
-    name: "get_call hides calls that the user conducted outside of the user's projects",
-    file: 'services/calls/src/store/get-user-call.ts',
-    find: 'conducted_by = $3 or ',
-    replace: '',
     tests,
   },
   {
@@ -69,13 +48,6 @@ export const visibility: Mutation[] = [
     tests,
   },
   {
-    name: 'a disabled user still sees projects',
-    file: ROLES,
-    find: 'u.user_id = $2 and u.disabled_at is null`',
-    replace: 'u.user_id = $2`',
-    tests: ['services/auth/test/visibility.test.ts'],
-  },
-  {
     name: 'list_projects lists projects that the user is only a member of as the own ones',
     file: 'services/projects/src/handlers/list-user-projects.ts',
     find: '!mine || roles.created || roles.lead',
@@ -94,13 +66,6 @@ export const visibility: Mutation[] = [
     file: 'services/entities/src/handlers/list-user-entities.ts',
     find: 'visible.has(query.projectId)',
     replace: 'visible.size >= 0',
-    tests,
-  },
-  {
-    name: 'list_entities lists entities of every project',
-    file: 'services/entities/src/store/list-entities.ts',
-    find: 'project_id = $2 and',
-    replace: '$2::uuid is not null and',
     tests,
   },
 ];

@@ -31,8 +31,7 @@ export async function replaceAuthority(): Promise<void> {
   }
   if ((await authority()) === before) throw new Error('the CA was not replaced');
   for (const part of PARTS) {
-    if ((await secret(`${part}-mtls`))['ca.crt'] !== (await authority()))
-      throw new Error(`${part} still trusts another CA`);
+    if ((await secret(`${part}-mtls`))['ca.crt'] !== (await authority())) throw new Error(`${part} still trusts another CA`);
   }
   await showReloads();
 }

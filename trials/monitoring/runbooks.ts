@@ -71,8 +71,7 @@ export async function runCommand(command: string, { system, logs }: Scene): Prom
   const sql = /^psql -c (["'])(.+)\1$/.exec(command)?.[2];
   if (sql !== undefined) return runStatement(sql, system.databaseUrl);
   const inToolbox = command.replace(/^kubectl -n \$NS exec deploy\/\$F-crs -- crs /, 'crs ');
-  if (!/^kubectl -n \$NS logs |^redis-cli |^crs /.test(inToolbox))
-    throw new Error(`This can't be run here: ${command}`);
+  if (!/^kubectl -n \$NS logs |^redis-cli |^crs /.test(inToolbox)) throw new Error(`This can't be run here: ${command}`);
   await writeFile(join(logs, 'kubectl'), KUBECTL, { mode: 0o755 });
   await writeFile(join(logs, 'crs'), `#!/bin/sh\nexec '${process.execPath}' '${CRS}' "$@"\n`, { mode: 0o755 });
   const env = {

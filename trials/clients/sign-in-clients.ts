@@ -43,7 +43,7 @@ const [remote] = await Promise.all([CLIENTS['mcp-remote']!(url, {}), allow()]);
 check('mcp-remote', await remote.call(TOOL, ARGS));
 await remote.close!();
 
-// Without a keychain, this client keeps its tokens in memory; its message recommends a file.
+// Without a keychain, the Inspector keeps its tokens in memory, and its second run would have to sign in again.
 process.env['MCP_INSPECTOR_SECRET_STORE'] = 'file';
 const inspect = () =>
   runBin('inspector', [

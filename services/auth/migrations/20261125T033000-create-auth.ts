@@ -214,7 +214,7 @@ const ABOVE_TENANTS = `
     private_key_encrypted bytea not null,
     created_at timestamptz(3) not null default now(),
     sign_from timestamptz(3) not null default now(),
-    protects_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
+    protected_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
   );
 
   -- Without private keys.

@@ -16,7 +16,11 @@ import * as users from '../src/store/users.ts';
 const FIRST = '00000000-0000-0000-0000-000000000000';
 const NEW = '00000000-0000-4000-8000-0000000000aa';
 
-/** Every statement on tables of organizations. */
+/**
+ * Every SQL statement of the service on tables with rows of organizations. `testing/test/row-level-security.test.ts` sends each entry for one
+ * organization, in a transaction that it rolls back, and fails if a statement of the store is missing here. An entry returns statements for the test to
+ * send; functions that send several themselves get `query`.
+ */
 export const statements: SendStatements[] = [
   async ({ id }, query) => {
     const digest = digestOf(`a new key of ${id}`);

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
 import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
-import { INSIDE_V4, INSIDE_V6, flat, spellings, spellingsOfV6 } from './_addresses.ts';
+import { REFUSED_V4, REFUSED_V6, flat, spellings, spellingsOfV6 } from './_addresses.ts';
 
 const PUBLIC = '93.184.215.14';
 const NAME = 'client.example';
@@ -74,19 +74,19 @@ const refusal = async (url: string, options = at(PUBLIC)): Promise<GuardedFetchE
 };
 
 describe('an inside address', () => {
-  it.each(flat(INSIDE_V4))('of IPv4, %s: %s, is not reached in any spelling', async (_, address) => {
+  it.each(flat(REFUSED_V4))('of IPv4, %s: %s, is not reached in any spelling', async (_, address) => {
     for (const host of spellings(address)) await refusal(`https://${host}/`);
     for (const embedded of [`::ffff:${address}`, `::${address}`, `64:ff9b::${address}`, `::ffff:0:${address}`])
       for (const host of spellingsOfV6(embedded)) await refusal(`https://${host}/`);
     expect([connections, reached]).toEqual([0, []]);
   });
 
-  it.each(flat(INSIDE_V6))('of IPv6, %s: %s, is not reached in any spelling', async (_, address) => {
+  it.each(flat(REFUSED_V6))('of IPv6, %s: %s, is not reached in any spelling', async (_, address) => {
     for (const host of spellingsOfV6(address)) await refusal(`https://${host}/`);
     expect([connections, reached]).toEqual([0, []]);
   });
 
-  it.each(flat({ ...INSIDE_V4, ...INSIDE_V6 }))('that a name resolves to, %s: %s, is not reached', async (_, address) => {
+  it.each(flat({ ...REFUSED_V4, ...REFUSED_V6 }))('that a name resolves to, %s: %s, is not reached', async (_, address) => {
     const { reason, message, cause } = await refusal(`https://${NAME}/`, at(address));
     expect(reason).toBe(`${NAME} has no public address`);
     // Only the log shows causes.

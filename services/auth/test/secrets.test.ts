@@ -236,7 +236,7 @@ describe('signing keys', () => {
     await world.rows(`update auth.token_keys set sign_from = sign_from - interval '10 days'`);
     passTime(1_001);
     expect(await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))).toBeUndefined();
-    await world.rows(`update auth.token_keys set protects_until = now() - interval '1 second' where key_id = $1`, [old]);
+    await world.rows(`update auth.token_keys set protected_until = now() - interval '1 second' where key_id = $1`, [old]);
     passTime(1_001);
     expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] })))?.kind).toBe('unauthenticated');
     expect(await statesOf(TOKEN)).toContainEqual([old, 'retired']);

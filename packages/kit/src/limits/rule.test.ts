@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatRule, parseRule } from './rule.ts';
 
-describe('a rule as text', () => {
+describe('a rate limit as text, requests/seconds', () => {
   it.each(['600/60', '1/1', '1000000000/31622400'])('%s survives reading and writing', (text) => {
     expect(formatRule(parseRule(text)!)).toBe(text);
   });

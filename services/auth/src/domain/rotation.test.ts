@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { CALLER_KEYS, currentKey, planRotation as plan, stateOf, TOKEN_KEYS, type KeyTimes } from './rotation.ts';
 
 const planRotation = (keys: KeyTimes[], now: Date) => plan(keys, now, CALLER_KEYS);
-const times = (keyId: string, signFrom: number, protectsUntil?: number): KeyTimes => ({
+const times = (keyId: string, signFrom: number, protectedUntil?: number): KeyTimes => ({
   keyId,
   signFrom: new Date(signFrom),
-  protectsUntil: protectsUntil === undefined ? null : new Date(protectsUntil),
+  protectedUntil: protectedUntil === undefined ? null : new Date(protectedUntil),
 });
 
 const SECOND = 1_000;

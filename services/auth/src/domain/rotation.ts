@@ -4,7 +4,7 @@ export interface KeyTimes {
   keyId: string;
   signFrom: Date;
   /** When the last long-lived token that the key signed expires. Null: it signed none. */
-  protectsUntil: Date | null;
+  protectedUntil: Date | null;
 }
 
 interface RotationPlan {
@@ -56,7 +56,7 @@ export function currentKey<K extends KeyTimes>(keys: K[], now: Date): K | undefi
 export function retirementOf(key: KeyTimes, keys: KeyTimes[], { keepAfterMs }: RotationRules): Date | undefined {
   const later = keys.map(({ signFrom }) => signFrom.getTime()).filter((signFrom) => signFrom > key.signFrom.getTime());
   if (later.length === 0) return undefined;
-  return new Date(Math.max(Math.min(...later) + keepAfterMs, key.protectsUntil?.getTime() ?? 0));
+  return new Date(Math.max(Math.min(...later) + keepAfterMs, key.protectedUntil?.getTime() ?? 0));
 }
 
 export function stateOf(key: KeyTimes, keys: KeyTimes[], now: Date): 'announced' | 'signing' | 'verifying' {

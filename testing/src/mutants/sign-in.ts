@@ -46,7 +46,7 @@ export const signIn: Mutation[] = [
     file: 'services/auth/src/sign-in/federation/link.ts',
     find: 'if (email_verified === true) return undefined;',
     replace: 'if (email_verified !== false) return undefined;',
-    tests: FEDERATION_TEST,
+    tests: ['services/auth/test/email-proofs.test.ts'],
   },
   {
     name: 'a private address can be fetched',

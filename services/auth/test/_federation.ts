@@ -1,3 +1,4 @@
+/** The test environment of federation: two organizations, each with its own identity provider, and helpers that sign in through them. */
 import { decodeJwt } from 'jose';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
@@ -13,9 +14,9 @@ export interface FederationWorld extends SharedAuthWorld {
   idps: Record<Tenant, IdentityProvider>;
   /** A provider that gives e-mails only by userinfo and expects our secret in the body. */
   thin: IdentityProvider;
-  /** A provider that knows us without a secret. */
+  /** A provider where we are a public client, without a secret. */
   open: IdentityProvider;
-  /** A provider that names its issuer neither in its answers nor in its metadata. */
+  /** A provider that names its issuer neither in its responses nor in its metadata. */
   nameless: IdentityProvider;
   /** A free port for a provider that a test starts and stops. */
   spare: { port: number };
@@ -28,13 +29,13 @@ export interface FederationWorld extends SharedAuthWorld {
   browser(): Browser;
   /** A browser whose requests reach two replicas of auth in turn. */
   browserOfReplicas(): Browser;
-  /** A browser of an auth behind https. */
+  /** A browser of a replica of auth that is served over https. */
   secureBrowser(): Browser;
-  /** A browser of an auth whose default organization is acme. */
+  /** A browser of a replica of auth whose default organization is acme. */
   browserOfDefault(): Browser;
   /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
-  /** Starts a sign-in, up to the redirect to the organization's provider. */
+  /** Starts a sign-in, up to the redirect to the organization's provider, which is `away`. */
   begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
   /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
@@ -51,7 +52,7 @@ export interface FederationWorld extends SharedAuthWorld {
   auditOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
-/** Users of globex beside those that both organizations have: a domain belongs to one organization, and `example.com` to acme. */
+/** Users of globex only. An e-mail domain belongs to one organization, and `example.com` to acme, so globex needs users of another domain. */
 export const ANN_OF_GLOBEX = 'ann@globex.example';
 export const BOB_OF_GLOBEX = 'bob@globex.example';
 
@@ -61,7 +62,7 @@ const DOMAINS = { acme: ['example.com', 'acme.example'], globex: ['globex.exampl
 let shared: Promise<FederationWorld> | undefined;
 
 /**
- * The system that all test files about federation share: only it may reach the providers, which listen on this machine. Each test starts with
+ * The test environment that all test files about federation share. Only this one allows the providers, which listen on this machine. Each test starts with
  * `reset`.
  */
 export function sharedFederation(): Promise<FederationWorld> {
@@ -121,7 +122,7 @@ async function startFederation(): Promise<FederationWorld> {
     return (await browser.open(back.pathname + back.search)).page;
   };
   const auditOf = async (work: () => Promise<unknown>) => {
-    // A refusal would otherwise count in the entry of an equal one of the same minute.
+    // Within a minute, equal refusals only increment the count of their first entry, so delete earlier ones.
     await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
     const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
     await work();

@@ -1,8 +1,9 @@
+/** A minimal browser, and helpers that register clients, sign in, consent and redeem tokens with it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { TOOLS_URL } from '@crs/testing/world';
 
-/** An answer with its whole body. */
+/** A response with its whole body. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -22,7 +23,7 @@ interface Options {
  */
 export class Browser {
   readonly cookies = new Map<string, string>();
-  /** Limits count attempts by address, and every test has all of them. The tool gateway ignores the header. */
+  /** Sent as `x-forwarded-for`. Limits count attempts by address, so each browser gets its own. The tool gateway ignores the header. */
   readonly address = `10.${randomBytes(3).join('.')}`;
   readonly #addresses: string[];
   #turn = 0;
@@ -71,7 +72,7 @@ export class Browser {
     return answer;
   }
 
-  /** Follows redirects and pages that only lead on. Stops at any other page, or at an address outside the issuer's origin. */
+  /** Follows redirects, and pages that only redirect. Stops at any other page, or at a URL outside the issuer's origin, which is `away`. */
   async follow(answer: Answer): Promise<{ page: Answer; away?: URL; path: string }> {
     let page = answer;
     let path = '';
@@ -154,7 +155,7 @@ export interface Person {
   password: string;
 }
 
-/** Signs in as a person does: each page of the form asks for more. */
+/** Signs in as a person does, page by page, until the password is sent. */
 export async function signIn(browser: Browser, page: Answer, person: Person) {
   let step: Awaited<ReturnType<Browser['submit']>> = { page, path: '' };
   for (let isDone = false; !isDone;) {
@@ -166,7 +167,7 @@ export async function signIn(browser: Browser, page: Answer, person: Person) {
   return step;
 }
 
-/** Signs in and consents. @returns the address to which the client is called back */
+/** Signs in and consents. @returns the URL that the browser is redirected to, which has the code */
 export async function allow(browser: Browser, path: string, person: Person): Promise<URL> {
   const start = await browser.open(path);
   const consent = await signIn(browser, start.page, person);

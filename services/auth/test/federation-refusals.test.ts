@@ -183,9 +183,9 @@ describe('a hostile provider', () => {
       await world.setProvider('acme', { clientId: 'any', issuer: hostile.issuer });
       const { browser, away } = await world.begin('acme');
       const path = `/sign-in/callback/acme?${new URLSearchParams({ code: 'any', state: away.searchParams.get('state')! }).toString()}`;
-      const asked = globex.asked.length;
+      const before = globex.requestedPaths.length;
       const entries = await world.auditOf(() => browser.open(path));
-      expect(globex.asked.slice(asked)).toEqual([]);
+      expect(globex.requestedPaths.slice(before)).toEqual([]);
       expect(entries).toEqual([expect.stringMatching(/^acme sign-in sign-in\.refuse provider away \(port \d+ is not 443\) at /)]);
     } finally {
       await hostile.stop();

@@ -3,7 +3,7 @@ import { FetchesBusy, FetchPool, isBusy } from './fetch-pool.ts';
 
 const LIMITS = { total: 4, perKey: 3, urlsPerKey: 2 };
 
-/** A pool whose fetches end when a test ends them. */
+/** A pool whose fetches stay pending until the test calls their entry of `ends`. */
 function start() {
   const pool = new FetchPool(LIMITS);
   const begun: string[] = [];
@@ -23,7 +23,7 @@ function start() {
   return { fetch, begun, ends };
 }
 
-it('requests for the same URL of a key share one fetch, and each gets the whole answer', async () => {
+it('requests with the same key and URL share one fetch, and each gets the whole response', async () => {
   const { fetch, begun, ends } = start();
   const both = [fetch('a', 'u'), fetch('a', 'u')];
   expect(begun).toEqual(['u']);
@@ -37,7 +37,7 @@ it('requests for the same URL of a key share one fetch, and each gets the whole 
 
 it.each<[string, [string, string?][], [string, string?], [string, string?]]>([
   [
-    'of one key',
+    'of requests for one key',
     [
       ['a', 'u'],
       ['a', 'u'],
@@ -45,10 +45,10 @@ it.each<[string, [string, string?][], [string, string?], [string, string?]]>([
     ['a', 'u'],
     ['a', 'u'],
   ],
-  ['of one key, with fetches of their own', [['a'], ['a']], ['a'], ['a']],
-  ['of all keys', [['a'], ['b'], ['c']], ['d'], ['e']],
-  ['for different URLs of one key', [['a', 'u']], ['a', 'v'], ['a', 'w']],
-])('the last request %s within the limit is served, and the next one is refused at once', async (_, before, last, beyond) => {
+  ['of unshared fetches for one key', [['a'], ['a']], ['a'], ['a']],
+  ['of fetches for all keys', [['a'], ['b'], ['c']], ['d'], ['e']],
+  ['of distinct URLs for one key', [['a', 'u']], ['a', 'v'], ['a', 'w']],
+])('at the limit %s, the last request is served and the next one is refused at once', async (_, before, last, beyond) => {
   const { fetch, begun, ends } = start();
   const waiting = [...before, last].map(([key, url]) => fetch(key, url));
   const count = begun.length;
@@ -56,13 +56,13 @@ it.each<[string, [string, string?][], [string, string?], [string, string?]]>([
   expect(begun).toHaveLength(count);
   for (const end of ends) end();
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['body']));
-  // All places are free again.
+  // All slots are free again.
   const again = fetch(...beyond);
   ends.at(-1)!();
   expect(await again).toBe('body');
 });
 
-it('an error that was caused by a full pool is recognized', () => {
+it('isBusy recognizes an error caused by a full pool, however deeply it is wrapped', () => {
   expect(isBusy(new Error('wrapped', { cause: new Error('again', { cause: new FetchesBusy() }) }))).toBe(true);
   expect(isBusy(new Error('wrapped', { cause: 'text' }))).toBe(false);
 });

@@ -24,24 +24,24 @@ const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('bas
 const swapClaims = (token: string, claims: object) => token.replace(/\.[^.]+/, `.${encode(claims)}`);
 const swapHeader = (token: string, header: object) => token.replace(/^[^.]+(.*)\.[^.]+$/, `${encode(header)}$1.`);
 
-describe('nobody is signed in', () => {
+describe('a sign-in is refused', () => {
   it.each<[string, Person, string, string]>([
     ['no e-mail', { sub: 'ann-1', email_verified: true }, 'unverified e-mail (ann-1: email is missing)', 'has not verified'],
     [
-      'what is no e-mail',
+      'an invalid e-mail',
       { ...ann, email: 'Ann <ann@example.com>' },
       'unverified e-mail (ann-1: email is missing)',
       'has not verified',
     ],
     ['a foreign domain', { ...ann, email: 'ann@example.org' }, 'foreign domain (ann-1)', 'does not belong to this organization'],
     [
-      'a domain within the own one',
+      "a subdomain of the organization's domain",
       { ...ann, email: 'ann@mail.example.com' },
       'foreign domain (ann-1)',
       'does not belong to this',
     ],
     [
-      'a domain around the own one',
+      "a domain that begins with the organization's domain",
       { ...ann, email: 'ann@example.com.evil.test' },
       'foreign domain (ann-1)',
       'does not belong to this',
@@ -52,7 +52,7 @@ describe('nobody is signed in', () => {
       'unknown e-mail (x@acme.example)',
       'This organization has no user',
     ],
-  ])('by %s', async (_, person, reason, text) => {
+  ])('for an account with %s', async (_, person, reason, text) => {
     world.idps.acme.person = person;
     const { page, entries } = await comeBack();
     expect(page).toMatch(/^403 Sign in to acme/);
@@ -69,7 +69,7 @@ describe('nobody is signed in', () => {
     ['of another issuer', async (claims, sign) => sign({ ...claims, iss: issuerOf('globex') })],
     ['of another sign-in', async (claims, sign) => sign({ ...claims, nonce: 'of another sign-in' })],
     ['that has expired', async (claims, sign) => sign({ ...claims, exp: claims.iat! - 3_600 })],
-  ])('by an id token %s', async (_, forgery) => {
+  ])('for an id token %s', async (_, forgery) => {
     world.idps.acme.person = ann;
     world.idps.acme.forgery = forgery;
     try {
@@ -82,7 +82,7 @@ describe('nobody is signed in', () => {
     }
   });
 
-  it('by an e-mail whose user is linked to another account', async () => {
+  it('for an account whose e-mail belongs to a user linked to another account', async () => {
     world.idps.acme.person = ann;
     await world.connect('acme');
     world.idps.acme.person = { ...ann, sub: 'ann-2' };
@@ -96,7 +96,7 @@ describe('nobody is signed in', () => {
     expect(await world.links()).toEqual([`acme ${issuerOf('acme')} ann-2 ${ANN}`]);
   });
 
-  it('as a disabled user, linked or not', async () => {
+  it('for a disabled user, linked or not', async () => {
     world.idps.acme.person = ann;
     await setDisabled(true);
     expect((await comeBack()).entries).toEqual(refusal(`disabled user (${ANN})`));
@@ -109,14 +109,14 @@ describe('nobody is signed in', () => {
     await setDisabled(false);
   });
 
-  it('after a refusal of the provider', async () => {
+  it('if the provider refuses it', async () => {
     world.idps.acme.person = undefined;
     const { page, entries } = await comeBack();
     expect(page).toContain('did not let you in');
     expect(entries).toEqual(refusal('provider error (authorization response from the server is an error (access_denied))'));
   });
 
-  it('after a refusal, but the person can go on with another account', async () => {
+  it('for one account, and the person can then continue with another', async () => {
     world.idps.acme.person = { ...ann, email: 'ann@example.org' };
     const { browser, away } = await world.begin('acme');
     const back = await world.idps.acme.signIn(away);
@@ -132,7 +132,7 @@ describe('a hostile provider', () => {
   /**
    * Globex's provider is hostile. Its attacker begins a sign-in at acme and keeps the address of acme's provider. A victim with a session at
    * that provider begins a sign-in at globex, and the hostile provider sends the browser on to the attacker's address.
-   * @param redirectTo whose redirect URI the address gets
+   * @param redirectTo whose redirect URI the authorization request names
    * @returns the code that the hostile provider receives, and whether the attacker can sign in with it
    */
   const mixUp = async (redirectTo: 'acme' | 'globex') => {
@@ -159,7 +159,7 @@ describe('a hostile provider', () => {
   const refusalOf = (reason: string) =>
     `globex sign-in sign-in.refuse ${reason} at https://localhost:${world.spare.port} unauthenticated 127.0.0.1`;
 
-  it("gets no code of another organization's provider, although neither names its issuer", async () => {
+  it("gets no code of another organization's provider, although neither provider names its issuer", async () => {
     expect(await mixUp('acme')).toEqual({
       code: undefined,
       isSignedIn: false,
@@ -175,7 +175,7 @@ describe('a hostile provider', () => {
     });
   });
 
-  it("can't lead us to the listed host of another organization's provider by its metadata", async () => {
+  it("can't use its metadata to direct us to the allowed host of another organization's provider", async () => {
     const { globex } = world.idps;
     const foreign = { token_endpoint: `${globex.issuer}/token`, jwks_uri: `${globex.issuer}/jwks` };
     const hostile = await startHostileProvider(world.spare.port, foreign);
@@ -194,7 +194,7 @@ describe('a hostile provider', () => {
 });
 
 describe('refused sign-ins', () => {
-  it('of one reason and minute are one entry, whatever the addresses, and other reasons have their own', async () => {
+  it('share one audit entry per reason and minute, whatever the addresses', async () => {
     world.idps.acme.person = { ...ann, email: 'ann@example.org' };
     const { browser } = await world.begin('acme', world.browserOfReplicas());
     const addresses = Array.from({ length: 30 }, (_, i) => `203.0.113.${i + 1}`);
@@ -207,7 +207,7 @@ describe('refused sign-ins', () => {
       `select organization, target, outcome, sum(count)::int as count, count(*)::int as entries, min(address) as address
         from auth.audit where action = 'sign-in.refuse' group by 1, 2, 3 order by 2`,
     );
-    // The minute may have ended in between.
+    // A new minute may have begun meanwhile.
     const entries = expect.toSatisfy((n: number) => n <= 2);
     const outcome = 'unauthenticated';
     const at = `at ${issuerOf('acme')}`;
@@ -218,7 +218,7 @@ describe('refused sign-ins', () => {
   });
 });
 
-describe('an answer', () => {
+describe("a provider's callback", () => {
   const over = /^400 Error 400 This sign-in has ended/;
 
   it('with another state is refused', async () => {
@@ -252,7 +252,7 @@ describe('an answer', () => {
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('sent an invalid answer');
   });
 
-  it('is valid once, in the browser that asked', async () => {
+  it('is valid once, in the browser that started the sign-in', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     const back = await world.idps.acme.signIn(away);
@@ -265,12 +265,12 @@ describe('an answer', () => {
     expect(textOf((await browser.open(path)).page)).toMatch(over);
   });
 
-  it('needs a cookie of ours', async () => {
+  it('is refused with a missing or forged cookie', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     const back = await world.idps.acme.signIn(away);
-    const sealed = browser.cookies.get('crs_provider')!;
-    for (const forged of ['', 'x', `${sealed.slice(0, -2)}AA`]) {
+    const cookie = browser.cookies.get('crs_provider')!;
+    for (const forged of ['', 'x', `${cookie.slice(0, -2)}AA`]) {
       browser.cookies.set('crs_provider', forged);
       expect(textOf((await browser.open(back.pathname + back.search)).page)).toMatch(over);
     }

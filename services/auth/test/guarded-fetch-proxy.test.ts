@@ -16,7 +16,7 @@ let server: Server;
 let proxy: Proxy;
 let options: GuardedFetchOptions;
 let served = 0;
-/** The requests that the proxy got. It leads everybody to the one server. */
+/** The CONNECT requests that the proxy received. It tunnels all of them to the one server. */
 let proxyRequests: string[];
 const sockets = new Set<Socket>();
 const portOf = (listener: Server | Proxy) => (listener.address() as AddressInfo).port;
@@ -44,7 +44,7 @@ beforeEach(() => {
   [proxyRequests, served] = [[], 0];
 });
 
-it('the proxy is proxyRequests for a name that DNS may not know, and the certificate is checked', async () => {
+it('a name that DNS does not resolve is fetched through the proxy, and the certificate is checked', async () => {
   expect((await guardedFetch(`https://${NAME}/client`, options)).status).toBe(200);
   expect(proxyRequests).toEqual([`${NAME}:443 Basic ${btoa('user:word')}`]);
   await expect(guardedFetch('https://other.example/', options)).rejects.toMatchObject({
@@ -53,7 +53,7 @@ it('the proxy is proxyRequests for a name that DNS may not know, and the certifi
   expect(served).toBe(2);
 });
 
-it('nobody is proxyRequests for an address inside, whether it is written or resolved', async () => {
+it('no request is sent for an internal address, whether the URL has it or its name resolves to it', async () => {
   for (const [host, addresses] of [
     ['10.0.0.1', []],
     ['[::1]', []],
@@ -67,13 +67,13 @@ it('nobody is proxyRequests for an address inside, whether it is written or reso
   expect([proxyRequests, served]).toEqual([[], 0]);
 });
 
-it('a host that is allowed is proxyRequests past the proxy', async () => {
+it('an allowed host is reached directly, not through the proxy', async () => {
   const host = `127.0.0.1:${portOf(server)}`;
   await expect(guardedFetch(`https://${host}/`, { ...options, allowHosts: [host] })).rejects.toThrow();
   expect([proxyRequests, served]).toEqual([[], 1]);
 });
 
-it('no proxy of the environment is used', async () => {
+it('proxy settings in the environment are ignored', async () => {
   const script = `
     import net from 'node:net';
     import { guardedFetch } from ${JSON.stringify(new URL('../src/sign-in/guarded-fetch.ts', import.meta.url).href)};

@@ -66,7 +66,7 @@ describe('a new key', () => {
 });
 
 describe('the list of keys', () => {
-  it('is newest first, includes revoked and expired keys, and is of the organization alone', async () => {
+  it('is newest first, includes revoked and expired keys, and has only keys of the organization', async () => {
     const made = [];
     for (const label of ['one', 'two', 'three']) made.push((await create(GLOBEX, { label })).apiKey!.keyId);
     await revoke(made[1]!, GLOBEX);
@@ -86,7 +86,7 @@ describe('revoking a key', () => {
     expect(await revoke(apiKey!.keyId)).toEqual(first);
   });
 
-  it('finds no key of another organization, and no unknown one', async () => {
+  it('returns not_found for a key of another organization, as for an unknown one', async () => {
     const { apiKey } = await create(GLOBEX);
     for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)])
       expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');

@@ -79,7 +79,7 @@ describe('adding a member', () => {
     await Promise.all(targets.map((target) => remove(target)));
   });
 
-  it('refuses the 1,001st member, the limit of an import, but accepts an existing member again', async () => {
+  it('refuses the 1,001st member, because an import takes at most 1,000, but accepts an existing member again', async () => {
     const full = '00000000-0000-4000-b000-0000000000ff';
     const emails = Array.from({ length: 1_000 }, (_, i) => `${i}@example.com`);
     await world.load(emails.map((email) => user(ACME, email)));

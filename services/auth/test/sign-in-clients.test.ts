@@ -86,7 +86,7 @@ const BODIES = {
 };
 
 describe('a client that registers itself', () => {
-  it.each(Object.entries(BODIES))('as %s does is accepted, and its users come back to it', async (_name, sent) => {
+  it.each(Object.entries(BODIES))('as %s does is accepted, and its users are redirected back to it', async (_name, sent) => {
     const b = browser();
     const answer = await b.send('/register', { json: sent });
     expect(answer.status).toBe(201);
@@ -103,7 +103,7 @@ describe('a client that registers itself', () => {
     expect(tokens.body.refresh_token).toBeTruthy();
   });
 
-  it('on loopback may be called back at any port of that address, and nowhere else', async () => {
+  it('on loopback may be redirected to at any port of that address, and nowhere else', async () => {
     const { body } = await register(browser(), BODIES['VS Code']);
     expect((await flow(body.client_id, 'http://127.0.0.1:41234/')).answer.status).toBe(200);
     for (const uri of [
@@ -144,7 +144,7 @@ describe('a client that registers itself', () => {
     ['none', []],
     ['a number', [7]],
     ['a text', 'https://claude.ai/cb'],
-  ])('with %s as redirect is refused', async (_name, uris) => {
+  ])('with %s as its redirect URI is refused', async (_name, uris) => {
     const answer = await register(browser(), { redirect_uris: uris });
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(redirect_uri|client_metadata)$/);
@@ -167,7 +167,7 @@ describe('a client that registers itself', () => {
     ['the settings of macOS', 'x-apple.systempreferences:com.apple.preference.security'],
     ['a camera of Windows', 'microsoft.windows.camera:x'],
     ['an unknown word', 'example:/callback'],
-  ])('with a redirect to a program of the operating system (%s) is refused, and hears what to use', async (_name, uri) => {
+  ])('with a redirect URI of an operating-system program (%s) is refused, and the error says what to use instead', async (_name, uri) => {
     const answer = await register(browser(), { redirect_uris: [CALLBACK, uri] });
     expect(answer.status).toBe(400);
     expect(answer.body.error).toBe('invalid_redirect_uri');
@@ -182,13 +182,13 @@ describe('a client that registers itself', () => {
     'vscode-insiders://publisher.extension/callback',
     'warp://mcp/oauth2callback',
     'windsurf://publisher.extension/callback',
-  ])('may be called back at %s, as an app', async (uri) => {
+  ])("may have the app's redirect URI %s", async (uri) => {
     const { status, body } = await register(browser(), { redirect_uris: [uri] });
     expect([status, body.redirect_uris]).toEqual([201, [uri]]);
     expect((await flow(body.client_id, uri)).answer.status).toBe(200);
   });
 
-  it('may do so 20 times an hour from one address', async () => {
+  it('may register 20 times an hour from one address', async () => {
     const from = (address: string) =>
       browser().send('/register', { json: BODIES.Claude, headers: { 'x-forwarded-for': address } });
     for (let i = 0; i < 20; i++) expect((await from('203.0.113.9')).status).toBe(201);
@@ -198,7 +198,7 @@ describe('a client that registers itself', () => {
     expect((await from('203.0.113.10')).status).toBe(201);
   });
 
-  it('may do so from a /56 of IPv6 four times as often as from one address, and from a /48 sixteen times', async () => {
+  it('may register from an IPv6 /56 four times as often as from one address, and from a /48 sixteen times', async () => {
     const from = async (n56: number, n64: number) => {
       const address = `2001:db8:9:${(n56 * 256 + n64).toString(16)}::`;
       return (await browser().send('/register', { json: BODIES.Claude, headers: { 'x-forwarded-for': address } })).status;
@@ -206,7 +206,7 @@ describe('a client that registers itself', () => {
     for (let n64 = 0; n64 < 4; n64++) for (let n = 0; n < 20; n++) expect(await from(0, n64)).toBe(201);
     expect(await from(0, 0)).toBe(429);
     expect(await from(0, 4)).toBe(429);
-    // What the /56 refuses doesn't count for the /48.
+    // A registration that the limit of the /56 refuses doesn't count for the /48.
     const network = digestOf('registration:2001:db8:9::/48');
     expect(await world.rows('select tries from auth.throttles where bucket = $1', [network])).toEqual([{ tries: 80 }]);
     expect(await from(1, 0)).toBe(201);
@@ -259,13 +259,13 @@ describe('a client that an operator registers', () => {
     expect(gone.body.error).toBe('invalid_client');
   });
 
-  it('may be public, on any port of loopback', async () => {
+  it('may be a public client, redirected to at any port of loopback', async () => {
     const { client, clientSecret } = await create(['http://127.0.0.1/callback']);
     expect(clientSecret).toBe('');
     expect((await flow(client!.clientId, 'http://127.0.0.1:40404/callback')).answer.status).toBe(200);
   });
 
-  it('is shown by the name that the operator gave it, and may have any scheme of its own', async () => {
+  it('is shown by the name that the operator gave it, and may have any custom scheme', async () => {
     const uri = 'example:/callback';
     const { client } = await create([uri]);
     const b = browser();
@@ -276,7 +276,7 @@ describe('a client that an operator registers', () => {
     expect((await flow(client!.clientId, uri)).answer.status).toBe(200);
   });
 
-  it('is refused with unusable redirects, and belongs to all organizations', async () => {
+  it('is refused with unusable redirect URIs, and belongs to all organizations', async () => {
     for (const uris of [[], ['nonsense'], ['http://elsewhere.example/'], ['javascript:alert(1)'], ['https://a.example/#x']])
       expect(await failureOf(create(uris)), uris[0]).toMatchObject({ kind: 'invalid_argument', field: 'redirect_uris' });
     const bound = await world.operate(ACME);

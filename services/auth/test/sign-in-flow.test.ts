@@ -79,14 +79,14 @@ describe('a person who connects an assistant', () => {
     expect(await isGood(renewed.body.access_token)).toBe(true);
   });
 
-  it('is asked for the requested scopes, or for all if the assistant names none of ours', async () => {
+  it('sees the requested scopes on the consent page, or all if the assistant requests none of ours', async () => {
     expect((await connectAssistant(browser(), PERSON, { scope: 'calls:read openid offline_access' })).tokens.scope).toBe(
       'calls:read',
     );
     for (const scope of [undefined, '', 'openid profile offline_access'])
       expect((await connectAssistant(browser(), PERSON, { scope })).tokens.scope).toBe(ALL);
     expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
-    // A client of OpenID Connect asks for these scopes.
+    // An OpenID Connect client requests these scopes.
     expect((await connectAssistant(browser(), PERSON, { scope: 'openid', nonce: 'n', max_age: '60' })).tokens.scope).toBe(ALL);
   });
 
@@ -101,7 +101,7 @@ describe('a person who connects an assistant', () => {
     expect((await refresh(b, clientId, body.refresh_token)).body.scope).toBe(ALL);
   });
 
-  it('signs in once for several assistants, but is asked for consent each time', async () => {
+  it('signs in once for several assistants, but consents to each', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);
     const again = await b.open(authorizePath(clientId, pkce().challenge));
@@ -109,7 +109,7 @@ describe('a person who connects an assistant', () => {
     expect(again.page.text).not.toContain('name="email"');
   });
 
-  it('may deny, and the assistant is told', async () => {
+  it('may deny, and the assistant gets access_denied', async () => {
     const b = browser();
     const { body } = await register(b);
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
@@ -118,7 +118,7 @@ describe('a person who connects an assistant', () => {
     expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
   });
 
-  it('consents once with a double click', async () => {
+  it('gives one consent with a double click', async () => {
     const b = browser();
     const { body } = await register(b, { client_name: 'Twice' });
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
@@ -156,7 +156,7 @@ describe('a person who connects an assistant', () => {
     expect(away!.searchParams.get('code')).toBeTruthy();
   });
 
-  it('finds their organization by the link, the cookie or the installation', async () => {
+  it('need not name the organization again if the link, the cookie or the installation does', async () => {
     const b = browser();
     const { body } = await register(b);
     const path = (more: Record<string, string>) => authorizePath(body.client_id, pkce().challenge, more);
@@ -176,15 +176,15 @@ describe('a person who connects an assistant', () => {
     expect(askedBy(hinted.page)).toEqual(['email', 'password']);
     await allow(b, path({}), PERSON);
     b.cookies.delete('crs_session');
-    const remembered = await b.open(path({}));
-    expect([askedBy(remembered.page), hiddenFields(remembered.page)['organization']]).toEqual([['email'], ACME]);
+    const fromCookie = await b.open(path({}));
+    expect([askedBy(fromCookie.page), hiddenFields(fromCookie.page)['organization']]).toEqual([['email'], ACME]);
     const chosen = await b.open('/connections?organization=');
     expect(askedBy(chosen.page)).toEqual(['email', 'organization']);
   });
 });
 
 describe('a consent', () => {
-  it('is listed as a token for operators, who revoke it at once and without renewal', async () => {
+  it('is listed as a token for operators, whose revocation ends it and its refresh token at once', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const grantId = String(decodeJwt(tokens.access_token)['grant_id']);
@@ -237,7 +237,7 @@ describe('a consent', () => {
     expect((await b.open('/connections')).page.text).toContain('name="email"');
   });
 
-  it('tells tokens that an operator has made from assistants, whatever those call themselves', async () => {
+  it('is distinguished from a token that an operator created, whatever name the assistant gives itself', async () => {
     const operator = await world.operate(ACME);
     const { token } = await world.operator.auth.createToken({ email: BOB, scopes: [], expiresInSeconds: 0 }, operator);
     const b = browser();
@@ -254,7 +254,7 @@ describe('a consent', () => {
     expect(after.text).toContain('A token made by your administrator is disconnected.');
   });
 
-  it("can't be revoked by another user; the page signs people in by itself", async () => {
+  it("can't be revoked by another user, who signs in on the page of connections", async () => {
     const { tokens } = await connectAssistant(browser(), PERSON);
     const b = browser();
     const start = await b.open(`/connections?organization=${ACME}`);

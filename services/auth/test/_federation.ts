@@ -70,7 +70,7 @@ export function sharedFederation(): Promise<FederationWorld> {
 }
 
 async function startFederation(): Promise<FederationWorld> {
-  const [acme, globex, thin, open, nameless, gone] = await Promise.all([
+  const [acme, globex, thin, open, nameless, stopped] = await Promise.all([
     startIdentityProvider(),
     startIdentityProvider(),
     startIdentityProvider({ emailInIdToken: false, authentication: 'client_secret_post' }),
@@ -78,9 +78,9 @@ async function startFederation(): Promise<FederationWorld> {
     startIdentityProvider({ namesIssuer: false }),
     startIdentityProvider(),
   ]);
-  await gone.stop();
+  await stopped.stop();
   const idps = { acme, globex };
-  const oidcAllowHosts = [acme, globex, thin, open, nameless, gone].map(({ host }) => ({ host }));
+  const oidcAllowHosts = [acme, globex, thin, open, nameless, stopped].map(({ host }) => ({ host }));
   const records = TENANTS.flatMap((tenant) => [
     organization(tenant),
     user(tenant, ANN, { password: PASSWORD }),
@@ -139,7 +139,7 @@ async function startFederation(): Promise<FederationWorld> {
     thin,
     open,
     nameless,
-    spare: { port: Number(new URL(gone.issuer).port) },
+    spare: { port: Number(new URL(stopped.issuer).port) },
     password: PASSWORD,
     reset: async () => {
       await world.rows('delete from auth.user_identities');

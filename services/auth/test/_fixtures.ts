@@ -95,7 +95,7 @@ export async function startAuthWorld(
   };
 }
 
-/** What test files of auth need besides the whole system. */
+/** The part of the test environment that only test files of auth need. */
 async function connectToAuth(world: World) {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   const { signer, close: closeSigner } = await startSigner(world.databaseUrl);

@@ -1,3 +1,4 @@
+/** Identity providers in this process, over TLS, for the tests of federation. */
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -159,10 +159,10 @@ export interface Person {
 export async function signIn(browser: Browser, page: Answer, person: Person) {
   let step: Awaited<ReturnType<Browser['submit']>> = { page, path: '' };
   for (let isDone = false; !isDone;) {
-    const asked = askedBy(step.page);
-    if (asked.length === 0) return step;
-    step = await browser.submit(step.page, Object.fromEntries(asked.map((name) => [name, person[name]])));
-    isDone = asked.includes('password');
+    const fields = askedBy(step.page);
+    if (fields.length === 0) return step;
+    step = await browser.submit(step.page, Object.fromEntries(fields.map((name) => [name, person[name]])));
+    isDone = fields.includes('password');
   }
   return step;
 }

@@ -59,14 +59,14 @@ it('an operator sets a provider, sees it without its secret, and removes it', as
 
 it('an operator sets a generated or a given password for a user, and the output warns if sign-in does not use it', async () => {
   const set = (...more: string[]) => ['user', 'set-password', '--org', ACME, '--user', ANN, ...more];
-  const made = await crs(set('--json'));
-  expect(made).toMatchObject({ status: 0, stderr: '' });
-  const { password } = JSON.parse(made.stdout);
-  expect(JSON.parse(made.stdout)).toMatchObject({ email: ANN, has_password: true, ended_connections: 0, oidc_issuer: null });
+  const generated = await crs(set('--json'));
+  expect(generated).toMatchObject({ status: 0, stderr: '' });
+  const { password } = JSON.parse(generated.stdout);
+  expect(JSON.parse(generated.stdout)).toMatchObject({ email: ANN, has_password: true, ended_connections: 0, oidc_issuer: null });
   expect(password).toMatch(/^[0-9A-Za-z]{20}$/);
 
-  const sent = await crs(set('--password-stdin', '--end-connections', '--json'), 'plum tart on a late tram\n');
-  expect(JSON.parse(sent.stdout)).not.toHaveProperty('password');
+  const given = await crs(set('--password-stdin', '--end-connections', '--json'), 'plum tart on a late tram\n');
+  expect(JSON.parse(given.stdout)).not.toHaveProperty('password');
   const easy = await crs(set('--password-stdin'), 'password12345\n');
   expect(easy).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('password: is too easy to guess') });
 
@@ -88,15 +88,15 @@ it('an operator ends the sessions of a user', async () => {
 });
 
 it('an operator shows one organization, with the same output as in the list', async () => {
-  const shown = await crs(['org', 'show', ACME, '--json']);
-  expect(shown).toMatchObject({ status: 0, stderr: '' });
+  const output = await crs(['org', 'show', ACME, '--json']);
+  expect(output).toMatchObject({ status: 0, stderr: '' });
   // A provider needs the redirect URI before it issues a client id, so the URI is shown without a provider, too.
-  expect(JSON.parse(shown.stdout)).toMatchObject({
+  expect(JSON.parse(output.stdout)).toMatchObject({
     oidc_provider: null,
     oidc_redirect_uri: `http://tools.example/sign-in/callback/${ACME}`,
   });
   const { data } = JSON.parse((await crs(['org', 'list', '--json'])).stdout);
-  expect(JSON.parse(shown.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === ACME));
+  expect(JSON.parse(output.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === ACME));
   expect(await crs(['org', 'show', NOWHERE])).toMatchObject({ status: 1, stdout: '' });
 });
 

@@ -67,12 +67,12 @@ describe('an unavailable provider', () => {
     const idp = await startIdentityProvider({ port: world.spare.port });
     idp.person = ann;
     await world.setProvider('acme', { ...CLIENT, issuer: idp.issuer });
-    const begun = await world.begin('acme');
-    const back = await idp.signIn(begun.away);
+    const started = await world.begin('acme');
+    const back = await idp.signIn(started.away);
     await idp.stop();
     let page = '';
     const entries = await world.auditOf(async () => {
-      page = textOf((await begun.browser.open(back.pathname + back.search)).page);
+      page = textOf((await started.browser.open(back.pathname + back.search)).page);
       await expect(world.begin('acme')).rejects.toThrow(/503 Error 503 Sign-in is unavailable/);
     });
     expect(page).toMatch(/^503 .*can’t be reached/);
@@ -104,7 +104,7 @@ it('an IP address that has started too many sign-ins at providers gets 429', asy
   await world.rows('delete from auth.throttles where bucket = $1', [bucket]);
 });
 
-it('a sign-in form asks for the password if the provider was removed since it was opened', async () => {
+it('a sign-in form falls back to the password if the provider was removed after the form was opened', async () => {
   const browser = world.browser();
   const { page } = await browser.open(`${world.authorizePath()}&organization=acme&login_hint=${ANN}`);
   await world.setProvider('acme', { issuer: '' });

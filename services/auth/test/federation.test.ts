@@ -144,9 +144,9 @@ describe('a user of an organization with a provider of its own', () => {
 
   it('is linked once, even by many sign-ins at the same time', async () => {
     world.idps.acme.person = ann;
-    const begun = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
+    const signIns = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
     const pages = await Promise.all(
-      begun.map(async ({ browser, away }) => {
+      signIns.map(async ({ browser, away }) => {
         const back = await world.idps.acme.signIn(away);
         return (await browser.open(back.pathname + back.search)).page;
       }),

@@ -67,14 +67,14 @@ describe('a new key', () => {
 
 describe('the list of keys', () => {
   it('is newest first, includes revoked and expired keys, and has only keys of the organization', async () => {
-    const made = [];
-    for (const label of ['one', 'two', 'three']) made.push((await create(GLOBEX, { label })).apiKey!.keyId);
-    await revoke(made[1]!, GLOBEX);
-    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [made[0]]);
+    const createdIds = [];
+    for (const label of ['one', 'two', 'three']) createdIds.push((await create(GLOBEX, { label })).apiKey!.keyId);
+    await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [createdIds[0]]);
     const keys = await list(GLOBEX);
     expect(keys.map(({ label }) => label)).toEqual(['three', 'two', 'one']);
     expect(keys.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([false, true, false]);
-    expect((await list(ACME)).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(made));
+    expect((await list(ACME)).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(createdIds));
   });
 });
 

@@ -73,11 +73,11 @@ beforeAll(async () => {
   world = await startAuthWorld([organization('acme'), organization('globex')]);
   const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
   const open = (definition: object, address: string) => {
-    const opened = client(definition, { name: 'a service', address, timeoutMs: 10_000, retry: false }) as unknown as AnyClient;
-    clients.push(opened);
+    const rpcClient = client(definition, { name: 'a service', address, timeoutMs: 10_000, retry: false }) as unknown as AnyClient;
+    clients.push(rpcClient);
     return (method: string) => {
       const request = (definition as Record<string, Method>)[method]!.requestDeserialize(Buffer.alloc(0));
-      return (options: CallOptions) => opened[method]!(request, options);
+      return (options: CallOptions) => rpcClient[method]!(request, options);
     };
   };
   const auth = open(AuthAdminServiceService, authAdmin);

@@ -109,11 +109,11 @@ describe('operators', () => {
   });
 
   it('get no token once they are revoked, while other operators do', async () => {
-    const [gone, stays] = [await create('gone'), await create('stays')];
+    const [revoked, other] = [await create('gone'), await create('stays')];
     const { operator } = await revoke('gone');
-    expect(operator).toEqual({ ...gone.operator, revokedAt: expect.any(Date) });
-    expect(await failureOf(issue(gone.credential, 'acme'))).toEqual(REFUSED);
-    expect(await failureOf(issue(stays.credential, 'acme'))).toBeUndefined();
+    expect(operator).toEqual({ ...revoked.operator, revokedAt: expect.any(Date) });
+    expect(await failureOf(issue(revoked.credential, 'acme'))).toEqual(REFUSED);
+    expect(await failureOf(issue(other.credential, 'acme'))).toBeUndefined();
   });
 
   it("can't be revoked twice or if unknown", async () => {
@@ -125,7 +125,7 @@ describe('operators', () => {
   it("can't all be revoked: of two that revoke each other at once, one remains", async () => {
     for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
     await create('other');
-    // Both wait until both have begun.
+    // Both calls have begun before either gets its lock.
     const outcomes = await world.meanwhile(
       'select from auth.operators for update',
       () => Promise.all(['local', 'other'].map((name) => failureOf(revoke(name)))),

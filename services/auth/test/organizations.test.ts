@@ -184,9 +184,9 @@ describe('a change of settings', () => {
 });
 
 it('lists organizations by id, in the order of code points', async () => {
-  const made = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
-  for (const id of made) await create(id);
+  const createdIds = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
+  for (const id of createdIds) await create(id);
   const ids = (await list()).map(({ organizationId }) => organizationId);
   expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
-  expect(ids).toEqual(expect.arrayContaining([...made, ACME, GLOBEX]));
+  expect(ids).toEqual(expect.arrayContaining([...createdIds, ACME, GLOBEX]));
 });

@@ -255,8 +255,8 @@ describe('a client that an operator registers', () => {
     const stored = await world.rows<{ row: string }>('select t::text as row from auth.clients t');
     expect(JSON.stringify(stored)).not.toContain(Buffer.from(clientSecret).toString('hex'));
     await world.operator.auth.removeClient({ clientId: client!.clientId }, await world.operate());
-    const gone = await refresh(b, client!.clientId, right.body.refresh_token, { client_secret: clientSecret });
-    expect(gone.body.error).toBe('invalid_client');
+    const rejected = await refresh(b, client!.clientId, right.body.refresh_token, { client_secret: clientSecret });
+    expect(rejected.body.error).toBe('invalid_client');
   });
 
   it('may be a public client, redirected to at any port of loopback', async () => {

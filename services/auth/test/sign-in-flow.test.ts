@@ -68,9 +68,9 @@ describe('a person who connects an assistant', () => {
     expect(decodeProtectedHeader(tokens.access_token)).toMatchObject({ alg: 'EdDSA', typ: 'at+jwt' });
     const claims = decodeJwt(tokens.access_token);
     expect(claims).toMatchObject({ iss: TOOLS_URL, aud: RESOURCE, organization: ACME, scope: ALL, client_id: clientId });
-    const known = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
-    expect(known).toMatchObject({ organizationId: ACME, userId: claims.sub, scopes: ALL.split(' '), clientId });
-    expect(known.grantId).toBe(claims['grant_id']);
+    const authenticated = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
+    expect(authenticated).toMatchObject({ organizationId: ACME, userId: claims.sub, scopes: ALL.split(' '), clientId });
+    expect(authenticated.grantId).toBe(claims['grant_id']);
     expect(entries).toEqual([`${ANN} sign-in.accept ${ANN}`, `${ANN} connection.create ${String(claims['grant_id'])} Claude`]);
 
     const renewed = await refresh(b, clientId, tokens.refresh_token);
@@ -211,7 +211,7 @@ describe('a consent', () => {
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
     expect(await isGood(tokens.access_token)).toBe(false);
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    // A disabled user with a session must sign in again, and can't.
+    // The session of a disabled user has ended, so the user must sign in again, and can't.
     const { page } = await b.open(authorizePath(clientId, pkce().challenge));
     expect(page.text).toContain('name="email"');
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);

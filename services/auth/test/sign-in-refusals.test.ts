@@ -32,7 +32,7 @@ beforeAll(async () => {
     user(GLOBEX, BOB, { password: PASSWORD }),
   ]);
 });
-// The attempts of one test must not count against the next.
+// The attempts of one test must not use up the limits of the next.
 beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);

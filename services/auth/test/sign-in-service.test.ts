@@ -9,10 +9,10 @@ import { startReplica } from './_replica.ts';
 import { authorizePath, Browser, CALLBACK, connectAssistant, pkce, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
-/** The most payloads of each model, for these tests. */
+/** The limit of payloads per model, in these tests. */
 const MOST = { Interaction: 3, Client: 3, ReplayDetection: 3 };
 
-/** A system of its own: these tests delete the sign-in state of everybody, and replace the key that signs tokens. */
+/** Not the shared environment: these tests delete the sign-in state of everybody, and replace the key that signs tokens. */
 let world: AuthWorld;
 let db: Database;
 beforeAll(async () => {
@@ -168,7 +168,7 @@ describe('a flood of authorizations and registrations', () => {
     for (let n = 0; n < 10; n++) {
       const attacker = new Browser(world.stack.addresses.authHttp);
       const client = await register(attacker);
-      // Nobody follows the redirect with the cookie.
+      // The attacker doesn't follow the redirect with the cookie.
       expect((await attacker.send(authorizePath(client.body.client_id, pkce().challenge))).status).toBe(303);
     }
     await transact((query) => deleteExcess(query, 100, MOST));

@@ -107,7 +107,7 @@ describe('private keys', () => {
     const wrong = await replica(`${SECRET}x`);
     await expect(sign(wrong)).rejects.toThrow();
     await expect(wrong.publicKeys()).rejects.toThrow();
-    // The same holds when a new key is due.
+    // The keys also stay usable when a new one is due.
     await pass('23 hours 55 minutes');
     await expect(sign(await replica(`${SECRET}x`))).rejects.toThrow();
     expect(await verifierOf(await replica())(await sign(good))).toEqual(ANN);

@@ -136,15 +136,15 @@ describe('a new token', () => {
 
 describe('the list of tokens', () => {
   it('is newest first, includes revoked and expired tokens, and has only tokens of the organization', async () => {
-    const made: string[] = [];
-    for (const email of [ANN, BOB, ANN]) made.push((await create({ email }, GLOBEX)).token.tokenId);
-    const revoked = await revoke(made[1]!, GLOBEX);
-    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [made[0]]);
-    const tokens = (await list(GLOBEX)).filter(({ tokenId }) => made.includes(tokenId));
-    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(made.toReversed());
+    const createdIds: string[] = [];
+    for (const email of [ANN, BOB, ANN]) createdIds.push((await create({ email }, GLOBEX)).token.tokenId);
+    const revoked = await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [createdIds[0]]);
+    const tokens = (await list(GLOBEX)).filter(({ tokenId }) => createdIds.includes(tokenId));
+    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(createdIds.toReversed());
     expect(tokens[1]).toEqual(revoked);
     const here = (await list(ACME)).map(({ tokenId }) => tokenId);
-    expect(made.filter((tokenId) => here.includes(tokenId))).toEqual([]);
+    expect(createdIds.filter((tokenId) => here.includes(tokenId))).toEqual([]);
     expect((await failureOf(list(NOWHERE)))?.kind).toBe('not_found');
   });
 });

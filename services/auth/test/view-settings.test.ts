@@ -60,9 +60,9 @@ it.each(CHANGES)('%s returns only after every earlier GetViewSettings response h
 
 it('a change that repeats one in progress waits as long as that one', async () => {
   const [first, second] = [CHANGES[0]![2](), CHANGES[0]![2]()];
-  const begun = performance.now();
+  const startedAt = performance.now();
   const call = await world.asOrganization(ACME);
   await second;
-  expect(performance.now() - begun).toBeGreaterThanOrEqual((await world.auth.getViewSettings({}, call)).validMs);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual((await world.auth.getViewSettings({}, call)).validMs);
   await first;
 });

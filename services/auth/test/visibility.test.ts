@@ -41,7 +41,7 @@ const everyVersion = async () => {
   );
 };
 /** The users whose version the change increased. Fails if a version decreased. */
-async function movedBy(change: () => Promise<unknown>): Promise<string[]> {
+async function changedBy(change: () => Promise<unknown>): Promise<string[]> {
   const before = await everyVersion();
   await change();
   const after = await everyVersion();
@@ -71,40 +71,40 @@ describe('the version of the visible set', () => {
   });
 
   it.each([LEAD, MEMBER])('changes when somebody becomes %s, and not if they already are', async (role) => {
-    expect(await movedBy(() => add(BOB, role))).toEqual([bobs]);
+    expect(await changedBy(() => add(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([ALPHA]);
-    expect(await movedBy(() => add(BOB, role))).toEqual([]);
+    expect(await changedBy(() => add(BOB, role))).toEqual([]);
   });
 
   it.each([LEAD, MEMBER])('changes when somebody stops being %s, and not if they never were', async (role) => {
     await add(BOB, role);
-    expect(await movedBy(() => remove(BOB, role))).toEqual([bobs]);
+    expect(await changedBy(() => remove(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([]);
-    expect(await movedBy(() => failureOf(remove(BOB, role)))).toEqual([]);
+    expect(await changedBy(() => failureOf(remove(BOB, role)))).toEqual([]);
   });
 
   it('changes when an import gives somebody access', async () => {
-    expect(await movedBy(() => world.load([annAlone]))).toEqual([anns]);
-    expect(await movedBy(() => world.load([both]))).toContain(bobs);
+    expect(await changedBy(() => world.load([annAlone]))).toEqual([anns]);
+    expect(await changedBy(() => world.load([both]))).toContain(bobs);
     expect([await seen(ANN), await seen(BOB)]).toEqual([[ALPHA], [ALPHA]]);
   });
 
   it("changes when an import removes somebody's access", async () => {
     await world.load([both]);
-    expect(await movedBy(() => world.load([annAlone]))).toContain(bobs);
+    expect(await changedBy(() => world.load([annAlone]))).toContain(bobs);
     expect(await seen(BOB)).toEqual([]);
-    expect(await movedBy(() => world.load([nobody]))).toEqual([anns]);
+    expect(await changedBy(() => world.load([nobody]))).toEqual([anns]);
     expect(await seen(ANN)).toEqual([]);
   });
 
   it('changes for both creators when an import changes the creator', async () => {
     await world.load([project(ACME, ALPHA, { created_by: ANN })]);
-    expect(await movedBy(() => world.load([project(ACME, ALPHA, { created_by: BOB })]))).toEqual([anns, bobs]);
+    expect(await changedBy(() => world.load([project(ACME, ALPHA, { created_by: BOB })]))).toEqual([anns, bobs]);
   });
 
   it('does not change when an import leaves the people unchanged', async () => {
     await world.load([both]);
-    expect(await movedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual([]);
+    expect(await changedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual([]);
   });
 
   it('does not change for unrelated changes', async () => {
@@ -118,7 +118,7 @@ describe('the version of the visible set', () => {
       () => world.load([project(GLOBEX, BETA, { created_by: ANN, members: [{ email: BOB }] }), project(GLOBEX, BETA)]),
       () => world.createKey(ACME),
     ];
-    for (const change of changes) expect((await movedBy(change)).filter((who) => who.startsWith(ACME))).toEqual([]);
+    for (const change of changes) expect((await changedBy(change)).filter((who) => who.startsWith(ACME))).toEqual([]);
   });
 
   it('changes for a user whom another import added while this one waited to remove them', async () => {

@@ -17,33 +17,33 @@ const LEARNS_WITHIN = MINUTE;
 const TOKEN_LIVES = MINUTE;
 
 interface Life extends KeyTimes {
-  made: number;
+  createdAt: number;
   /** When a replica last signed with the key. */
-  signed: number;
-  dropped?: number;
+  lastSignedAt: number;
+  droppedAt?: number;
 }
 
 /** Runs the rotation at each of these times, and checks the invariants after each run. */
-function live(moments: Iterable<number>): Life[] {
+function simulate(moments: Iterable<number>): Life[] {
   const lives: Life[] = [];
   let keys: Life[] = [];
   for (const now of moments) {
     const { createFrom, retire } = planRotation(keys, new Date(now));
     if (createFrom) {
-      const life = { ...times(`key ${lives.length}`, createFrom.getTime()), made: now, signed: -Infinity };
+      const life = { ...times(`key ${lives.length}`, createFrom.getTime()), createdAt: now, lastSignedAt: -Infinity };
       lives.push(life);
       keys.push(life);
     }
     for (const id of retire) {
       const key = keys.find(({ keyId }) => keyId === id)!;
-      if (key.signed + LEARNS_WITHIN + TOKEN_LIVES >= now) throw new Error(`A token of ${id} may be alive.`);
-      key.dropped = now;
+      if (key.lastSignedAt + LEARNS_WITHIN + TOKEN_LIVES >= now) throw new Error(`A token of ${id} may be valid.`);
+      key.droppedAt = now;
     }
-    keys = keys.filter(({ dropped }) => dropped === undefined);
+    keys = keys.filter(({ droppedAt }) => droppedAt === undefined);
     const current = currentKey(keys, new Date(now));
     if (!current) throw new Error(`No key is current at ${new Date(now).toISOString()}.`);
     if (keys.length > 3) throw new Error(`There are ${keys.length} keys at ${new Date(now).toISOString()}.`);
-    current.signed = now;
+    current.lastSignedAt = now;
   }
   return lives;
 }
@@ -53,7 +53,7 @@ function* every(step: number, from: number, to: number): Generator<number> {
 }
 
 describe('a year of rotation', () => {
-  const lives = live(every(MINUTE, START, START + 365 * DAY));
+  const lives = simulate(every(MINUTE, START, START + 365 * DAY));
 
   it('makes a key a day', () => {
     expect(lives).toHaveLength(366);
@@ -61,12 +61,12 @@ describe('a year of rotation', () => {
   });
 
   it('publishes each successor ten minutes before it signs', () => {
-    for (const { made, signFrom } of lives.slice(1)) expect(signFrom.getTime() - made).toBe(10 * MINUTE);
+    for (const { createdAt, signFrom } of lives.slice(1)) expect(signFrom.getTime() - createdAt).toBe(10 * MINUTE);
   });
 
   it('drops each key ten minutes after it stopped signing, and no sooner', () => {
-    for (const [i, { dropped }] of lives.slice(0, -2).entries()) {
-      expect(dropped! - lives[i + 1]!.signFrom.getTime()).toBe(11 * MINUTE); // "older than ten minutes", seen once a minute
+    for (const [i, { droppedAt }] of lives.slice(0, -2).entries()) {
+      expect(droppedAt! - lives[i + 1]!.signFrom.getTime()).toBe(11 * MINUTE); // "older than ten minutes", seen once a minute
     }
   });
 });
@@ -102,11 +102,11 @@ describe('rotation', () => {
   });
 
   it('after days without a run, keeps signing with the old key until the successor has been published for ten minutes', () => {
-    const lives = live([START, START + MINUTE, ...every(MINUTE, START + 5 * DAY, START + 9 * DAY)]);
+    const lives = simulate([START, START + MINUTE, ...every(MINUTE, START + 5 * DAY, START + 9 * DAY)]);
     const [first, second] = lives;
-    expect(first!.signed).toBe(START + 5 * DAY + 9 * MINUTE);
-    expect(second!.made).toBe(START + 5 * DAY);
-    expect(second!.signFrom.getTime() - second!.made).toBe(10 * MINUTE);
+    expect(first!.lastSignedAt).toBe(START + 5 * DAY + 9 * MINUTE);
+    expect(second!.createdAt).toBe(START + 5 * DAY);
+    expect(second!.signFrom.getTime() - second!.createdAt).toBe(10 * MINUTE);
   });
 
   it('upholds the invariants with irregular runs, as by many replicas', () => {
@@ -116,9 +116,9 @@ describe('rotation', () => {
       for (let now = START; now < START + 30 * DAY; now += 1 + next() * (next() < 0.001 ? 30 * 3600 * SECOND : MINUTE))
         yield Math.floor(now);
     }
-    const lives = live(irregular());
+    const lives = simulate(irregular());
     expect(lives.length).toBeGreaterThan(15);
-    for (const { made, signFrom } of lives.slice(1)) expect(signFrom.getTime() - made).toBeGreaterThanOrEqual(10 * MINUTE);
+    for (const { createdAt, signFrom } of lives.slice(1)) expect(signFrom.getTime() - createdAt).toBeGreaterThanOrEqual(10 * MINUTE);
   });
 });
 

@@ -35,8 +35,8 @@ export interface FederationWorld extends SharedAuthWorld {
   browserOfDefault(): Browser;
   /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
-  /** Starts a sign-in, up to the redirect to the organization's provider, which is `away`. */
-  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
+  /** Starts a sign-in, up to the redirect to the organization's provider, which is `externalUrl`. */
+  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; externalUrl: URL }>;
   /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
   /** Comes back from acme's provider. @returns the text of the page and the new audit entries */
@@ -111,13 +111,13 @@ async function startFederation(): Promise<FederationWorld> {
   const begin = async (tenant: string, browser = gateway(), more = pkce()) => {
     const path = authorizePath(clientId, more.challenge, { organization: tenant });
     const { page } = await browser.open(path);
-    const { away, page: end } = await browser.submit(page, {});
-    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
-    return { browser, page, away };
+    const { externalUrl, page: end } = await browser.submit(page, {});
+    if (!externalUrl) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
+    return { browser, page, externalUrl };
   };
   const comeBack = async (tenant: Tenant, change?: (answer: URL) => void) => {
-    const { browser, away } = await begin(tenant);
-    const back = await idps[tenant].signIn(away);
+    const { browser, externalUrl } = await begin(tenant);
+    const back = await idps[tenant].signIn(externalUrl);
     change?.(back);
     return (await browser.open(back.pathname + back.search)).page;
   };
@@ -161,10 +161,10 @@ async function startFederation(): Promise<FederationWorld> {
     refusalOf: (reason) => [`acme sign-in sign-in.refuse ${reason} at ${acme.issuer} unauthenticated 127.0.0.1`],
     connect: async (tenant, idp = idps[tenant], browser = gateway()) => {
       const { verifier, challenge } = pkce();
-      const { page, away } = await begin(tenant, browser, { verifier, challenge });
-      const back = await idp.signIn(away);
+      const { page, externalUrl } = await begin(tenant, browser, { verifier, challenge });
+      const back = await idp.signIn(externalUrl);
       const consent = await browser.open(back.pathname + back.search);
-      const { away: called } = await browser.submit(consent.page, { decision: 'allow' });
+      const { externalUrl: called } = await browser.submit(consent.page, { decision: 'allow' });
       if (!called) throw new Error(`not called back: ${textOf(consent.page)}\n${world.log.slice(-3).join('')}`);
       const { body } = await redeem(browser, clientId, called.searchParams.get('code')!, verifier);
       return { accessToken: body.access_token as string, page, back };

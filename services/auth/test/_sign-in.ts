@@ -72,8 +72,8 @@ export class Browser {
     return answer;
   }
 
-  /** Follows redirects, and pages that only redirect. Stops at any other page, or at a URL outside the issuer's origin, which is `away`. */
-  async follow(answer: Answer): Promise<{ page: Answer; away?: URL; path: string }> {
+  /** Follows redirects, and pages that only redirect. Stops at any other page, or at a URL outside the issuer's origin, which is `externalUrl`. */
+  async follow(answer: Answer): Promise<{ page: Answer; externalUrl?: URL; path: string }> {
     let page = answer;
     let path = '';
     for (let hops = 0; hops < 10; hops++) {
@@ -81,7 +81,7 @@ export class Browser {
       const next = page.headers.get('location') ?? refresh;
       if (next === undefined) return { page, path };
       const url = new URL(next, TOOLS_URL);
-      if (url.origin !== TOOLS_URL) return { page, away: url, path };
+      if (url.origin !== TOOLS_URL) return { page, externalUrl: url, path };
       path = url.pathname + url.search;
       page = await this.send(path);
     }
@@ -172,8 +172,8 @@ export async function allow(browser: Browser, path: string, person: Person): Pro
   const start = await browser.open(path);
   const consent = await signIn(browser, start.page, person);
   const end = await browser.submit(consent.page, { decision: 'allow' });
-  if (!end.away) throw new Error(`not called back: ${end.page.status} ${end.page.text}`);
-  return end.away;
+  if (!end.externalUrl) throw new Error(`not called back: ${end.page.status} ${end.page.text}`);
+  return end.externalUrl;
 }
 
 export interface Tokens {

@@ -131,16 +131,22 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
     return;
   }
 
-  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])('returns unauthenticated to a caller with %s', async (caller) => {
-    expect(await callWithEmptyRequest(service, method, caller)).toBe('unauthenticated');
-  });
+  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])(
+    'returns unauthenticated to a caller with %s',
+    async (caller) => {
+      expect(await callWithEmptyRequest(service, method, caller)).toBe('unauthenticated');
+    },
+  );
 
   it.each<Caller>(['organization', 'user'])('returns permission_denied to a caller of kind %s', async (caller) => {
     expect(await callWithEmptyRequest(service, method, caller)).toBe('permission_denied');
   });
 
   it('admits an operator token for one organization, or for none, as this test lists', async () => {
-    const [one, none] = [await callWithEmptyRequest(service, method, 'operator'), await callWithEmptyRequest(service, method, 'operator of none')];
+    const [one, none] = [
+      await callWithEmptyRequest(service, method, 'operator'),
+      await callWithEmptyRequest(service, method, 'operator of none'),
+    ];
     if (EITHER.includes(method) || !ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(one);
     else expect(one).toBe('permission_denied');
     if (EITHER.includes(method) || ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(none);
@@ -153,7 +159,8 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
   if (admits === 'anyone') {
     it('needs no identity, and returns the same outcome to every caller', async () => {
       const outcomes = new Set<string>();
-      for (const caller of Object.keys(callers) as Caller[]) outcomes.add(await callWithEmptyRequest('AuthService', method, caller));
+      for (const caller of Object.keys(callers) as Caller[])
+        outcomes.add(await callWithEmptyRequest('AuthService', method, caller));
       expect([...outcomes]).toHaveLength(1);
       // An empty request has no credential either.
       expect(['answered', 'unauthenticated']).toEqual(expect.arrayContaining([...outcomes]));
@@ -165,7 +172,9 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
     it('succeeds for operators only', async () => {
       for (const caller of Object.keys(callers) as Caller[]) {
         const isOperator = caller === 'operator' || caller === 'operator of none';
-        expect(await callWithEmptyRequest('AuthService', method, caller), caller).toBe(isOperator ? 'answered' : 'unauthenticated');
+        expect(await callWithEmptyRequest('AuthService', method, caller), caller).toBe(
+          isOperator ? 'answered' : 'unauthenticated',
+        );
       }
     });
     return;
@@ -178,15 +187,21 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
     return;
   }
 
-  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])('returns unauthenticated to a caller with %s', async (caller) => {
-    expect(await callWithEmptyRequest('AuthService', method, caller)).toBe('unauthenticated');
-  });
+  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])(
+    'returns unauthenticated to a caller with %s',
+    async (caller) => {
+      expect(await callWithEmptyRequest('AuthService', method, caller)).toBe('unauthenticated');
+    },
+  );
 
-  it.each<IdentityKind>(['organization', 'user', 'operator'])(`admits callers of kind ${admits.join(' or ')} only: a call by %s`, async (kind) => {
-    const outcome = await callWithEmptyRequest('AuthService', method, kind);
-    if (admits.includes(kind)) expect(NOT_ADMITTED).not.toContain(outcome);
-    else expect(outcome).toBe('permission_denied');
-  });
+  it.each<IdentityKind>(['organization', 'user', 'operator'])(
+    `admits callers of kind ${admits.join(' or ')} only: a call by %s`,
+    async (kind) => {
+      const outcome = await callWithEmptyRequest('AuthService', method, kind);
+      if (admits.includes(kind)) expect(NOT_ADMITTED).not.toContain(outcome);
+      else expect(outcome).toBe('permission_denied');
+    },
+  );
 });
 
 describe('the listeners', () => {

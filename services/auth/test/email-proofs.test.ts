@@ -64,8 +64,8 @@ it.each(['claim', 'xms_edov', 'issuer'])(
 it('the xms_edov of userinfo is ignored, because it applies to the e-mail of the id token', async () => {
   await world.setProvider('acme', { ...CLIENT, issuer: world.thin.issuer, domains: ['example.com'], emailProof: 'xms_edov' });
   world.thin.person = { ...entra, xms_edov: true };
-  const { browser, away } = await world.begin('acme');
-  const back = await world.thin.signIn(away);
+  const { browser, externalUrl } = await world.begin('acme');
+  const back = await world.thin.signIn(externalUrl);
   expect((await browser.open(back.pathname + back.search)).page.text).toContain('xms_edov are missing');
 });
 

@@ -21,8 +21,8 @@ describe('another issuer', () => {
     await world.setProvider('acme', { ...CLIENT, issuer: issuerOf('globex') });
     const { globex } = world.idps;
     globex.person = { sub: 'ann-1', email: BOB, email_verified: false };
-    const { browser, away } = await world.begin('acme');
-    const back = await globex.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    const back = await globex.signIn(externalUrl);
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('has not verified');
     globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
     expect(await world.whoIs((await world.connect('acme', globex)).accessToken)).toEqual({ organization: 'acme', email: BOB });
@@ -36,8 +36,8 @@ describe('another issuer', () => {
     world.idps.acme.person = ann;
     for (const issuer of [issuerOf('globex'), '']) {
       await world.reset();
-      const { browser, away } = await world.begin('acme');
-      const back = await world.idps.acme.signIn(away);
+      const { browser, externalUrl } = await world.begin('acme');
+      const back = await world.idps.acme.signIn(externalUrl);
       await world.setProvider('acme', { ...CLIENT, issuer });
       let text = '';
       const entries = await world.auditOf(async () => (text = textOf((await browser.open(back.pathname + back.search)).page)));
@@ -48,8 +48,8 @@ describe('another issuer', () => {
 
   it("can't complete a sign-in that began at the organization's provider", async () => {
     world.idps.globex.person = ann;
-    const { away } = await world.begin('globex');
-    const code = (await world.idps.globex.signIn(away)).searchParams.get('code')!;
+    const { externalUrl } = await world.begin('globex');
+    const code = (await world.idps.globex.signIn(externalUrl)).searchParams.get('code')!;
     world.idps.acme.person = { sub: 'bob-1', email: BOB, email_verified: true };
     const foreign = await world.comeBackToAcme((answer) => answer.searchParams.set('code', code));
     expect(foreign.page).toContain('sent an invalid answer');
@@ -68,7 +68,7 @@ describe('an unavailable provider', () => {
     idp.person = ann;
     await world.setProvider('acme', { ...CLIENT, issuer: idp.issuer });
     const started = await world.begin('acme');
-    const back = await idp.signIn(started.away);
+    const back = await idp.signIn(started.externalUrl);
     await idp.stop();
     let page = '';
     const entries = await world.auditOf(async () => {

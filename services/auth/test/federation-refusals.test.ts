@@ -118,12 +118,12 @@ describe('a sign-in is refused', () => {
 
   it('for one account, and the person can then continue with another', async () => {
     world.idps.acme.person = { ...ann, email: 'ann@example.org' };
-    const { browser, away } = await world.begin('acme');
-    const back = await world.idps.acme.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(externalUrl);
     const { page } = await browser.open(back.pathname + back.search);
     world.idps.acme.person = ann;
     const again = await browser.submit(page, {});
-    const backAgain = await world.idps.acme.signIn(again.away!);
+    const backAgain = await world.idps.acme.signIn(again.externalUrl!);
     expect((await browser.open(backAgain.pathname + backAgain.search)).page.text).toContain('value="allow"');
   });
 });
@@ -143,13 +143,13 @@ describe('a hostile provider', () => {
     try {
       await world.setProvider('globex', { clientId: 'any', issuer: hostile.issuer });
       const [attacker, victim] = [await world.begin('acme'), await world.begin('globex')];
-      const address = new URL(attacker.away);
-      address.searchParams.set('state', victim.away.searchParams.get('state')!);
+      const address = new URL(attacker.externalUrl);
+      address.searchParams.set('state', victim.externalUrl.searchParams.get('state')!);
       address.searchParams.set('redirect_uri', `${TOOLS_URL}/sign-in/callback/${redirectTo}`);
       const back = await nameless.signIn(address);
       const entries = await world.auditOf(() => victim.browser.open(back.pathname + back.search));
       const code = hostile.received[0]?.form.get('code');
-      const answer = new URLSearchParams({ code: code ?? '', state: attacker.away.searchParams.get('state')! });
+      const answer = new URLSearchParams({ code: code ?? '', state: attacker.externalUrl.searchParams.get('state')! });
       const { page } = await attacker.browser.open(`/sign-in/callback/acme?${answer.toString()}`);
       return { code, isSignedIn: page.text.includes('value="allow"'), entries };
     } finally {
@@ -181,8 +181,8 @@ describe('a hostile provider', () => {
     const hostile = await startHostileProvider(world.spare.port, foreign);
     try {
       await world.setProvider('acme', { clientId: 'any', issuer: hostile.issuer });
-      const { browser, away } = await world.begin('acme');
-      const path = `/sign-in/callback/acme?${new URLSearchParams({ code: 'any', state: away.searchParams.get('state')! }).toString()}`;
+      const { browser, externalUrl } = await world.begin('acme');
+      const path = `/sign-in/callback/acme?${new URLSearchParams({ code: 'any', state: externalUrl.searchParams.get('state')! }).toString()}`;
       const before = globex.requestedPaths.length;
       const entries = await world.auditOf(() => browser.open(path));
       expect(globex.requestedPaths.slice(before)).toEqual([]);
@@ -235,9 +235,9 @@ describe("a provider's callback", () => {
 
   it('with another nonce is refused', async () => {
     world.idps.acme.person = ann;
-    const { browser, away } = await world.begin('acme');
-    away.searchParams.set('nonce', 'of-somebody-else');
-    const back = await world.idps.acme.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    externalUrl.searchParams.set('nonce', 'of-somebody-else');
+    const back = await world.idps.acme.signIn(externalUrl);
     let page = '';
     const entries = await world.auditOf(async () => (page = textOf((await browser.open(back.pathname + back.search)).page)));
     expect(page).toContain('sent an invalid answer');
@@ -246,16 +246,16 @@ describe("a provider's callback", () => {
 
   it('with another code challenge is refused', async () => {
     world.idps.acme.person = ann;
-    const { browser, away } = await world.begin('acme');
-    away.searchParams.set('code_challenge', 'a'.repeat(43));
-    const back = await world.idps.acme.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    externalUrl.searchParams.set('code_challenge', 'a'.repeat(43));
+    const back = await world.idps.acme.signIn(externalUrl);
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('sent an invalid answer');
   });
 
   it('is valid once, in the browser that started the sign-in', async () => {
     world.idps.acme.person = ann;
-    const { browser, away } = await world.begin('acme');
-    const back = await world.idps.acme.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(externalUrl);
     const path = back.pathname + back.search;
     expect(textOf((await world.browser().open(path)).page)).toMatch(over);
     const { browser: other } = await world.begin('acme');
@@ -267,8 +267,8 @@ describe("a provider's callback", () => {
 
   it('is refused with a missing or forged cookie', async () => {
     world.idps.acme.person = ann;
-    const { browser, away } = await world.begin('acme');
-    const back = await world.idps.acme.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(externalUrl);
     const cookie = browser.cookies.get('crs_provider')!;
     for (const forged of ['', 'x', `${cookie.slice(0, -2)}AA`]) {
       browser.cookies.set('crs_provider', forged);
@@ -278,9 +278,9 @@ describe("a provider's callback", () => {
 
   it('is refused after the browser began another authorization', async () => {
     world.idps.acme.person = ann;
-    const { browser, away } = await world.begin('acme');
+    const { browser, externalUrl } = await world.begin('acme');
     await browser.open(world.authorizePath());
-    const back = await world.idps.acme.signIn(away);
+    const back = await world.idps.acme.signIn(externalUrl);
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toMatch(over);
   });
 });

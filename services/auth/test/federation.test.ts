@@ -36,9 +36,9 @@ describe('a user of an organization with a provider of its own', () => {
   });
 
   it('is sent with the parameters that the standards require', async () => {
-    const { away } = await world.begin('acme');
-    expect(away.origin + away.pathname).toBe(`${world.idps.acme.issuer}/auth`);
-    expect(Object.fromEntries(away.searchParams)).toEqual({
+    const { externalUrl } = await world.begin('acme');
+    expect(externalUrl.origin + externalUrl.pathname).toBe(`${world.idps.acme.issuer}/auth`);
+    expect(Object.fromEntries(externalUrl.searchParams)).toEqual({
       client_id: CLIENT.clientId,
       redirect_uri: 'http://tools.example/sign-in/callback/acme',
       response_type: 'code',
@@ -59,9 +59,9 @@ describe('a user of an organization with a provider of its own', () => {
     const named = await browser.submit(unknown.page, { email, organization: 'ACME' });
     expect(named.page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
     expect(named.page.text).not.toContain('name="password"');
-    const { away } = await browser.submit(named.page, {});
-    expect(away!.searchParams.get('login_hint')).toBe(email);
-    const back = await world.idps.acme.signIn(away!);
+    const { externalUrl } = await browser.submit(named.page, {});
+    expect(externalUrl!.searchParams.get('login_hint')).toBe(email);
+    const back = await world.idps.acme.signIn(externalUrl!);
     const consent = await browser.open(back.pathname + back.search);
     expect(consent.page.text).toContain('value="allow"');
   });
@@ -115,8 +115,8 @@ describe('a user of an organization with a provider of its own', () => {
     await world.connect('acme');
     const browser = world.browser();
     const { page } = await browser.open('/connections?organization=acme');
-    const { away } = await browser.submit(page, {});
-    const back = await world.idps.acme.signIn(away!);
+    const { externalUrl } = await browser.submit(page, {});
+    const back = await world.idps.acme.signIn(externalUrl!);
     const list = await browser.open(back.pathname + back.search);
     expect(list.path).toBe('/connections');
     expect(list.page.text).toContain(ANN);
@@ -137,7 +137,7 @@ describe('a user of an organization with a provider of its own', () => {
     ).toEqual(['expires', 'httponly', 'path=/', 'samesite=lax', 'secure']);
     const [, expires] = /expires=([^;]+)/.exec(cookie!)!;
     expect(Date.parse(expires!) - Date.now()).toBeLessThanOrEqual(600_000);
-    const { state, nonce } = Object.fromEntries(new URL((await browser.follow(sent)).away!).searchParams);
+    const { state, nonce } = Object.fromEntries(new URL((await browser.follow(sent)).externalUrl!).searchParams);
     for (const secret of [state!, nonce!, 'acme'])
       expect(Buffer.from(cookie!.split(/[=;]/)[1]!, 'base64url').toString('latin1')).not.toContain(secret);
   });
@@ -146,8 +146,8 @@ describe('a user of an organization with a provider of its own', () => {
     world.idps.acme.person = ann;
     const signIns = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
     const pages = await Promise.all(
-      signIns.map(async ({ browser, away }) => {
-        const back = await world.idps.acme.signIn(away);
+      signIns.map(async ({ browser, externalUrl }) => {
+        const back = await world.idps.acme.signIn(externalUrl);
         return (await browser.open(back.pathname + back.search)).page;
       }),
     );

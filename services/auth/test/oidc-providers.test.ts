@@ -37,7 +37,9 @@ const storedSecret = async (organizationId: string = ACME) => {
     'select oidc_client_secret_encrypted as encrypted from auth.organizations where organization = $1',
     [organizationId],
   );
-  return row!.encrypted && createEncrypters(parseSecrets(SECRET)).organizations.decrypt(row!.encrypted, organizationId).toString();
+  return (
+    row!.encrypted && createEncrypters(parseSecrets(SECRET)).organizations.decrypt(row!.encrypted, organizationId).toString()
+  );
 };
 const shownOf = async (organizationId: string) => {
   const { organization } = await world.operator.auth.getOrganization({}, await world.operate(organizationId));

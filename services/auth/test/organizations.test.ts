@@ -169,7 +169,7 @@ describe('a change of settings', () => {
     expect(await fieldsOf({ default: true, fields: ['cost'] })).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
   });
 
-  it("changes no settings of another organization", async () => {
+  it('changes no settings of another organization', async () => {
     await update(ACME, ALL_SET);
     expect((await list()).find(({ organizationId }) => organizationId === GLOBEX)).toMatchObject({
       name: `The ${GLOBEX}`,

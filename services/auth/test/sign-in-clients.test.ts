@@ -112,8 +112,8 @@ describe('a client that registers itself', () => {
       'https://127.0.0.1:33418/',
       'http://[::1]:33418/',
     ]) {
-      const { page, away } = await browser().open(authorizePath(body.client_id, pkce().challenge, { redirect_uri: uri }));
-      expect(away).toBeUndefined();
+      const { page, externalUrl } = await browser().open(authorizePath(body.client_id, pkce().challenge, { redirect_uri: uri }));
+      expect(externalUrl).toBeUndefined();
       expect(page.status).toBe(400);
     }
   });
@@ -167,12 +167,15 @@ describe('a client that registers itself', () => {
     ['the settings of macOS', 'x-apple.systempreferences:com.apple.preference.security'],
     ['a camera of Windows', 'microsoft.windows.camera:x'],
     ['an unknown word', 'example:/callback'],
-  ])('with a redirect URI of an operating-system program (%s) is refused, and the error says what to use instead', async (_name, uri) => {
-    const answer = await register(browser(), { redirect_uris: [CALLBACK, uri] });
-    expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('invalid_redirect_uri');
-    expect(answer.body.error_description).toMatch(/reversed domain name, such as com\.example\.app.* ask the operator/);
-  });
+  ])(
+    'with a redirect URI of an operating-system program (%s) is refused, and the error says what to use instead',
+    async (_name, uri) => {
+      const answer = await register(browser(), { redirect_uris: [CALLBACK, uri] });
+      expect(answer.status).toBe(400);
+      expect(answer.body.error).toBe('invalid_redirect_uri');
+      expect(answer.body.error_description).toMatch(/reversed domain name, such as com\.example\.app.* ask the operator/);
+    },
+  );
 
   it.each([
     'com.example.app:/callback',

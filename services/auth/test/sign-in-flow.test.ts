@@ -114,8 +114,12 @@ describe('a person who connects an assistant', () => {
     const { body } = await register(b);
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
     const consent = await b.submit(start.page, { ...PERSON });
-    const { away } = await b.submit(consent.page, { decision: 'deny' });
-    expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
+    const { externalUrl } = await b.submit(consent.page, { decision: 'deny' });
+    expect(Object.fromEntries(externalUrl!.searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: 'a-state',
+      iss: TOOLS_URL,
+    });
   });
 
   it('gives one consent with a double click', async () => {
@@ -125,8 +129,8 @@ describe('a person who connects an assistant', () => {
     const { page } = await b.submit(start.page, { ...PERSON });
     const click = () => b.send(actionOf(page), { form: { ...hiddenFields(page), decision: 'allow' } });
     await click();
-    const { away } = await b.follow(await click());
-    expect(away!.searchParams.get('code')).toBeTruthy();
+    const { externalUrl } = await b.follow(await click());
+    expect(externalUrl!.searchParams.get('code')).toBeTruthy();
     const grants = `select 1 from auth.grants where organization = $1 and client = 'Twice'`;
     expect(await world.rows(grants, [ACME])).toHaveLength(1);
   });
@@ -140,8 +144,8 @@ describe('a person who connects an assistant', () => {
     const signIn = await b.submit(consent.page, { decision: 'switch' });
     const other = await b.submit(signIn.page, { ...PERSON, email: BOB });
     expect(other.page.text).toContain(BOB);
-    const { away } = await b.submit(other.page, { decision: 'allow' });
-    const { body } = await redeem(b, clientId, away!.searchParams.get('code')!, verifier);
+    const { externalUrl } = await b.submit(other.page, { decision: 'allow' });
+    const { body } = await redeem(b, clientId, externalUrl!.searchParams.get('code')!, verifier);
     const users = 'select user_id as id from auth.users where organization = $1 and email = $2';
     expect(await world.rows(users, [ACME, BOB])).toEqual([{ id: decodeJwt(body.access_token).sub }]);
   });
@@ -152,8 +156,8 @@ describe('a person who connects an assistant', () => {
     const { page } = await b.open(authorizePath(clientId, pkce().challenge, { prompt: 'login' }));
     const consent = await b.submit(page, { ...PERSON, email: BOB });
     expect(consent.page.text).toContain(BOB);
-    const { away } = await b.submit(consent.page, { decision: 'allow' });
-    expect(away!.searchParams.get('code')).toBeTruthy();
+    const { externalUrl } = await b.submit(consent.page, { decision: 'allow' });
+    expect(externalUrl!.searchParams.get('code')).toBeTruthy();
   });
 
   it('need not name the organization again if the link, the cookie or the installation does', async () => {

@@ -169,8 +169,8 @@ describe('a client whose id is the address of its metadata', () => {
     ['/script.json', (self: string) => ({ body: { ...VALID(self), redirect_uris: ['javascript:alert(1)'] } })],
   ])('at %s is refused', async (path, document) => {
     documents.set(path, document);
-    const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
   });
 
@@ -179,8 +179,8 @@ describe('a client whose id is the address of its metadata', () => {
     async (uri) => {
       const path = `/${encodeURIComponent(uri)}.json`;
       documents.set(path, (self) => ({ body: { ...VALID(self), redirect_uris: [CALLBACK, uri] } }));
-      const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
-      expect([page.status, away]).toEqual([400, undefined]);
+      const { page, externalUrl } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+      expect([page.status, externalUrl]).toEqual([400, undefined]);
       expect(page.text).toMatch(/invalid_redirect_uri .*reversed domain name, such as com\.example\.app/);
     },
   );
@@ -191,8 +191,8 @@ describe('a client whose id is the address of its metadata', () => {
     'https://localhost:1/client.json',
     'https://0x7f.1/x',
   ])('at the internal address %s is not fetched', async (clientId) => {
-    const { page, away } = await browser().open(authorizePath(clientId, pkce().challenge));
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await browser().open(authorizePath(clientId, pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
     expect(page.text).not.toMatch(/ECONN|refused|private/);
   });

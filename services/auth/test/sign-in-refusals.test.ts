@@ -61,9 +61,9 @@ describe('an authorization', () => {
     ['for a signed response that a page posts', { response_mode: 'form_post.jwt' }, 'unsupported_response_mode'],
     ['for a message to its opener', { response_mode: 'web_message' }, 'unsupported_response_mode'],
   ])('%s is refused, and the client gets the error code', async (_name, more, error) => {
-    const { away } = await authorizeWith(more);
-    expect(away?.href.startsWith(CALLBACK)).toBe(true);
-    const answer = away!.hash ? new URLSearchParams(away!.hash.slice(1)) : away!.searchParams;
+    const { externalUrl } = await authorizeWith(more);
+    expect(externalUrl?.href.startsWith(CALLBACK)).toBe(true);
+    const answer = externalUrl!.hash ? new URLSearchParams(externalUrl!.hash.slice(1)) : externalUrl!.searchParams;
     expect(Object.fromEntries(answer)).toMatchObject({ error, state: 'a-state', iss: TOOLS_URL });
     expect(answer.has('code')).toBe(false);
   });
@@ -85,15 +85,15 @@ describe('an authorization', () => {
     const { body } = await register(b);
     const path = authorizePath(body.client_id, pkce().challenge, { response_mode: 'query' });
     for (const twice of [`${path}&response_mode=form_post`, `${path.replace('=query', '=form_post')}&response_mode=query`])
-      expect((await b.open(twice)).away?.searchParams.get('error')).toBe('unsupported_response_mode');
+      expect((await b.open(twice)).externalUrl?.searchParams.get('error')).toBe('unsupported_response_mode');
   });
 
   it('may have the response mode "query", or none', async () => {
     for (const mode of ['query', '', undefined]) {
       const b = browser();
       const { body } = await register(b);
-      const away = await allow(b, authorizePath(body.client_id, pkce().challenge, { response_mode: mode }), PERSON);
-      expect(away.searchParams.has('code')).toBe(true);
+      const externalUrl = await allow(b, authorizePath(body.client_id, pkce().challenge, { response_mode: mode }), PERSON);
+      expect(externalUrl.searchParams.has('code')).toBe(true);
     }
   });
 
@@ -104,8 +104,8 @@ describe('an authorization', () => {
     ['a query', `${CALLBACK}?a=1`],
     ['another host', 'https://evil.example/api/mcp/auth_callback'],
   ])('whose redirect URI differs by %s is not redirected', async (_name, uri) => {
-    const { page, away } = await authorizeWith({ redirect_uri: uri });
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await authorizeWith({ redirect_uri: uri });
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
     expect(page.headers.get('content-type')).toMatch('text/html');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -123,8 +123,8 @@ describe('an authorization', () => {
   });
 
   it('of an unknown client gets no redirect', async () => {
-    const { page, away } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
   });
 });

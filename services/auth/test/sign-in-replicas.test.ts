@@ -127,8 +127,8 @@ describe('when every replica restarts', () => {
     const { body: client } = await atNewReplica((b) => register(b));
     const start = await atNewReplica((b) => b.open(authorizePath(client.client_id, challenge)));
     const consent = await atNewReplica((b) => b.submit(start.page, { ...PERSON }));
-    const { away } = await atNewReplica((b) => b.submit(consent.page, { decision: 'allow' }));
-    const code = away!.searchParams.get('code')!;
+    const { externalUrl } = await atNewReplica((b) => b.submit(consent.page, { decision: 'allow' }));
+    const code = externalUrl!.searchParams.get('code')!;
     const first = await atNewReplica((b) => redeem(b, client.client_id, code, verifier));
     const second = await atNewReplica((b) => refresh(b, client.client_id, first.body.refresh_token));
     for (const { body } of [first, second])

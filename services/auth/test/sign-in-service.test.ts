@@ -116,9 +116,9 @@ describe('data stored for unauthenticated clients', () => {
     expect((await begin({ state: 'x'.repeat(2_048) })).page.text).toContain('name="email"');
     await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
     const long = await begin({ state: 'x'.repeat(2_049) });
-    expect(long.away?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');
+    expect(long.externalUrl?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');
     const large = await begin({ login_hint: 'x'.repeat(8_192) });
-    expect(large.away?.searchParams.get('error')).toBe('invalid_request');
+    expect(large.externalUrl?.searchParams.get('error')).toBe('invalid_request');
     expect(await world.rows(`select 1 from auth.oidc_payloads where model <> 'Client'`)).toEqual([]);
     const client = await register(browser, { client_name: 'x'.repeat(8_192) });
     expect([client.status, client.body.error]).toEqual([400, 'invalid_request']);
@@ -178,7 +178,7 @@ describe('a flood of authorizations and registrations', () => {
       { model: 'Interaction', left: 3 },
     ]);
     const consent = await signIn(person, page, PERSON);
-    expect((await person.submit(consent.page, { decision: 'allow' })).away?.searchParams.get('code')).toBeTruthy();
+    expect((await person.submit(consent.page, { decision: 'allow' })).externalUrl?.searchParams.get('code')).toBeTruthy();
   });
 
   it('that follows its redirects loses rows like people do, the oldest first', async () => {

@@ -98,7 +98,10 @@ describe('rotation', () => {
 describe('private keys', () => {
   it('are unreadable in the database', async () => {
     await replica();
-    const [row] = await query<{ encrypted: Buffer }>(database.url, 'select private_key_encrypted as encrypted from auth.caller_keys');
+    const [row] = await query<{ encrypted: Buffer }>(
+      database.url,
+      'select private_key_encrypted as encrypted from auth.caller_keys',
+    );
     expect(row!.encrypted.toString('latin1')).not.toContain('PRIVATE KEY');
   });
 

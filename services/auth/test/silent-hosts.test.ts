@@ -145,7 +145,7 @@ describe('an organization’s provider that never responds', () => {
     expect(silent[0]!.connections).toBe(1);
 
     const good = await pageOf('good');
-    expect((await good.b.submit(good.page, {})).away?.host).toBe(idp.host);
+    expect((await good.b.submit(good.page, {})).externalUrl?.host).toBe(idp.host);
     const same = await pageOf('globex');
     const sameHost = stall(1, async () => (await same.b.submit(same.page, {})).page);
     expect((await browser().send('/connections')).status).toBe(200);

@@ -89,8 +89,8 @@ describe('disabling a user', () => {
     const consent = await b.open(authorizePath(clientId, pkce().challenge));
     await setDisabled(true);
     await setDisabled(false);
-    const { page, away } = await b.submit(consent.page, { decision: 'allow' });
-    expect([page.status, away]).toEqual([400, undefined]);
+    const { page, externalUrl } = await b.submit(consent.page, { decision: 'allow' });
+    expect([page.status, externalUrl]).toEqual([400, undefined]);
   });
 
   it('ends a connection and a token that are being made at that moment', async () => {

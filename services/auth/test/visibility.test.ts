@@ -104,7 +104,9 @@ describe('the version of the visible set', () => {
 
   it('does not change when an import leaves the people unchanged', async () => {
     await world.load([both]);
-    expect(await changedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual([]);
+    expect(await changedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual(
+      [],
+    );
   });
 
   it('does not change for unrelated changes', async () => {

@@ -118,7 +118,8 @@ describe('rotation', () => {
     }
     const lives = simulate(irregular());
     expect(lives.length).toBeGreaterThan(15);
-    for (const { createdAt, signFrom } of lives.slice(1)) expect(signFrom.getTime() - createdAt).toBeGreaterThanOrEqual(10 * MINUTE);
+    for (const { createdAt, signFrom } of lives.slice(1))
+      expect(signFrom.getTime() - createdAt).toBeGreaterThanOrEqual(10 * MINUTE);
   });
 });
 

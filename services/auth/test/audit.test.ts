@@ -248,7 +248,7 @@ describe('RecordAudit', () => {
     ]);
   });
 
-  it('takes an action of 1 to 100 characters and a target of at most 500', async () => {
+  it('accepts an action of 1 to 100 characters and a target of at most 500', async () => {
     expect(await failureOf(record('x', ''))).toBeUndefined();
     expect(await failureOf(record('😀'.repeat(100), '😀'.repeat(500)))).toBeUndefined();
     for (const [field, action, target] of [

@@ -62,7 +62,7 @@ const grant = async (projectId: string, lead: string, members: string[] = [], te
   );
 
 describe('GrantProject', () => {
-  it('shows a new project to its people, in that organization only', async () => {
+  it('makes a new project visible to its people, in that organization only', async () => {
     const before = await seenBy(ACME, BOB);
     expect(await grant(NEW, ANN, [BOB])).toEqual({});
     expect(await people(ACME, NEW)).toEqual([

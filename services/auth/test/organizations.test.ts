@@ -183,7 +183,7 @@ describe('a change of settings', () => {
   });
 });
 
-it('lists organizations by id, in the order of code points', async () => {
+it('lists organizations by id, in code-point order', async () => {
   const createdIds = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
   for (const id of createdIds) await create(id);
   const ids = (await list()).map(({ organizationId }) => organizationId);

@@ -84,86 +84,90 @@ describe('a CRS_SECRET that does not fit the database', () => {
 });
 
 describe('the rotation of CRS_SECRET', () => {
-  it('signs nobody out, and is complete only once every value is encrypted again', { timeout: 60_000 }, async () => {
-    const { operator } = world;
-    await operator.auth.createClient(
-      { name: 'Ours', redirectUris: ['https://a.example/cb'], withSecret: true },
-      await world.operate(),
-    );
-    const oidcProvider = { issuer: 'https://idp.example', clientId: 'crs', clientSecret: 'hush', domains: ['acme.example'] };
-    await world.load([organization('globex')]);
-    const settings = { oidcProvider } as OrganizationSettings;
-    await operator.auth.updateOrganization({ settings }, await world.operate('globex'));
-    const key = await world.createKey('acme');
+  it(
+    'signs nobody out, and is complete only once every value is encrypted with the new secret',
+    { timeout: 60_000 },
+    async () => {
+      const { operator } = world;
+      await operator.auth.createClient(
+        { name: 'Ours', redirectUris: ['https://a.example/cb'], withSecret: true },
+        await world.operate(),
+      );
+      const oidcProvider = { issuer: 'https://idp.example', clientId: 'crs', clientSecret: 'hush', domains: ['acme.example'] };
+      await world.load([organization('globex')]);
+      const settings = { oidcProvider } as OrganizationSettings;
+      await operator.auth.updateOrganization({ settings }, await world.operate('globex'));
+      const key = await world.createKey('acme');
 
-    // Replicas with adjacent steps of the rotation run at the same time, as during a rollout.
-    const first = world.stack.addresses.authHttp;
-    const added = await replica(ADDED);
-    const browser = new Browser(first, added.http);
-    const { clientId, tokens } = await connectAssistant(browser, { organization: 'acme', email: ANN, password: PASSWORD });
-    const moved = await replica(MOVED);
-    const both = new Browser(added.http, moved.http);
-    for (const [name, value] of browser.cookies) both.cookies.set(name, value);
-    for (let turn = 0; turn < 2; turn++) expect((await both.open('/connections')).page.text).toContain('Claude');
-    const second = await connectAssistant(both, { organization: 'acme', email: ANN, password: PASSWORD });
-    for (const { auth } of [added, moved]) {
-      expect((await auth.authenticateKey({ apiKey: key, audiences: ['calls'] })).organizationId).toBe('acme');
-      for (const accessToken of [tokens.access_token, second.tokens.access_token])
-        expect((await auth.authenticateToken({ accessToken, audiences: ['calls'] })).organizationId).toBe('acme');
-    }
-    await added.close();
-    // A visit renews the signatures of the browser's cookies.
-    const last = new Browser(moved.http);
-    for (const [name, value] of both.cookies) last.cookies.set(name, value);
-    expect((await last.open('/connections')).page.text).toContain('Claude');
+      // Replicas with adjacent steps of the rotation run at the same time, as during a rollout.
+      const first = world.stack.addresses.authHttp;
+      const added = await replica(ADDED);
+      const browser = new Browser(first, added.http);
+      const { clientId, tokens } = await connectAssistant(browser, { organization: 'acme', email: ANN, password: PASSWORD });
+      const moved = await replica(MOVED);
+      const both = new Browser(added.http, moved.http);
+      for (const [name, value] of browser.cookies) both.cookies.set(name, value);
+      for (let turn = 0; turn < 2; turn++) expect((await both.open('/connections')).page.text).toContain('Claude');
+      const second = await connectAssistant(both, { organization: 'acme', email: ANN, password: PASSWORD });
+      for (const { auth } of [added, moved]) {
+        expect((await auth.authenticateKey({ apiKey: key, audiences: ['calls'] })).organizationId).toBe('acme');
+        for (const accessToken of [tokens.access_token, second.tokens.access_token])
+          expect((await auth.authenticateToken({ accessToken, audiences: ['calls'] })).organizationId).toBe('acme');
+      }
+      await added.close();
+      // A visit renews the signatures of the browser's cookies.
+      const last = new Browser(moved.http);
+      for (const [name, value] of both.cookies) last.cookies.set(name, value);
+      expect((await last.open('/connections')).page.text).toContain('Claude');
 
-    const before = await status(moved);
-    expect(before['b']).toEqual({ seals: true, configured: true, values: expect.any(Number) });
-    expect(before['0']!.values).toBeGreaterThan(5);
-    const early = begin(DROPPED);
-    await expect.poll(() => early.reasons().join()).toMatch(/"0"/);
+      const before = await status(moved);
+      expect(before['b']).toEqual({ seals: true, configured: true, values: expect.any(Number) });
+      expect(before['0']!.values).toBeGreaterThan(5);
+      const early = begin(DROPPED);
+      await expect.poll(() => early.reasons().join()).toMatch(/"0"/);
 
-    let resealed = 0;
-    for (let done = false; !done;) {
-      const step = await moved.operator.resealValues({}, await world.operate());
-      resealed += step.resealed;
-      done = step.done;
-    }
-    expect(resealed).toBe(before['0']!.values);
-    expect(await status(moved)).toEqual({
-      b: { seals: true, configured: true, values: before['b']!.values + resealed },
-      '0': { seals: false, configured: true, values: 0 },
-    });
-    const audit = await world.rows<{ target: string }>(`select target from auth.audit where action = 'secret.reseal'`);
-    expect(audit.map(({ target }) => target)).toEqual(
-      expect.arrayContaining([
-        '1 values of token_keys',
-        '1 values of caller_keys',
-        '1 values of clients',
-        '1 values of organizations',
-      ]),
-    );
+      let resealed = 0;
+      for (let done = false; !done;) {
+        const step = await moved.operator.resealValues({}, await world.operate());
+        resealed += step.resealed;
+        done = step.done;
+      }
+      expect(resealed).toBe(before['0']!.values);
+      expect(await status(moved)).toEqual({
+        b: { seals: true, configured: true, values: before['b']!.values + resealed },
+        '0': { seals: false, configured: true, values: 0 },
+      });
+      const audit = await world.rows<{ target: string }>(`select target from auth.audit where action = 'secret.reseal'`);
+      expect(audit.map(({ target }) => target)).toEqual(
+        expect.arrayContaining([
+          '1 values of token_keys',
+          '1 values of caller_keys',
+          '1 values of clients',
+          '1 values of organizations',
+        ]),
+      );
 
-    // The replica that waited is ready by itself.
-    const { http } = await early.started;
-    const alone = new Browser(http);
-    for (const [name, value] of last.cookies) alone.cookies.set(name, value);
-    expect((await alone.open('/connections')).page.text).toContain('Claude');
-    expect((await refresh(alone, clientId, tokens.refresh_token)).status).toBe(200);
-    await early.stop();
-    await moved.close();
+      // The replica that waited is ready by itself.
+      const { http } = await early.started;
+      const alone = new Browser(http);
+      for (const [name, value] of last.cookies) alone.cookies.set(name, value);
+      expect((await alone.open('/connections')).page.text).toContain('Claude');
+      expect((await refresh(alone, clientId, tokens.refresh_token)).status).toBe(200);
+      await early.stop();
+      await moved.close();
 
-    // A service isn't ready while values are encrypted under a secret that its list lacks.
-    const forgotten = begin(SECRET);
-    await expect
-      .poll(() => forgotten.reasons())
-      .toEqual([
-        expect.stringMatching(
-          /^CRS_SECRET has no secret with the id "b", under which 1 values of auth.token_keys are sealed: put /,
-        ),
-      ]);
-    await forgotten.stop();
-  });
+      // A service isn't ready while values are encrypted under a secret that its list lacks.
+      const forgotten = begin(SECRET);
+      await expect
+        .poll(() => forgotten.reasons())
+        .toEqual([
+          expect.stringMatching(
+            /^CRS_SECRET has no secret with the id "b", under which 1 values of auth.token_keys are sealed: put /,
+          ),
+        ]);
+      await forgotten.stop();
+    },
+  );
 });
 
 describe('signing keys', () => {
@@ -248,7 +252,7 @@ describe('signing keys', () => {
     expect(await failureOf(rotate(SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED))).toMatchObject({ field: 'kind' });
   });
 
-  it('for caller tokens can be retired: services refuse the tokens that they signed within seconds', async () => {
+  it('for caller tokens can be retired: within seconds, services refuse the tokens that they signed', async () => {
     const key = await world.createKey('acme');
     const { callerTokens } = await world.auth.authenticateKey({ apiKey: key, audiences: ['calls'] });
     const old = decodeProtectedHeader(callerTokens['calls']!).kid!;

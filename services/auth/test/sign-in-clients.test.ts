@@ -103,7 +103,7 @@ describe('a client that registers itself', () => {
     expect(tokens.body.refresh_token).toBeTruthy();
   });
 
-  it('on loopback may be redirected to at any port of that address, and nowhere else', async () => {
+  it('with a loopback redirect URI may use any port of that address, and no other address', async () => {
     const { body } = await register(browser(), BODIES['VS Code']);
     expect((await flow(body.client_id, 'http://127.0.0.1:41234/')).answer.status).toBe(200);
     for (const uri of [
@@ -185,7 +185,7 @@ describe('a client that registers itself', () => {
     'vscode-insiders://publisher.extension/callback',
     'warp://mcp/oauth2callback',
     'windsurf://publisher.extension/callback',
-  ])("may have the app's redirect URI %s", async (uri) => {
+  ])('may have the redirect URI of an app: %s', async (uri) => {
     const { status, body } = await register(browser(), { redirect_uris: [uri] });
     expect([status, body.redirect_uris]).toEqual([201, [uri]]);
     expect((await flow(body.client_id, uri)).answer.status).toBe(200);
@@ -262,7 +262,7 @@ describe('a client that an operator registers', () => {
     expect(rejected.body.error).toBe('invalid_client');
   });
 
-  it('may be a public client, redirected to at any port of loopback', async () => {
+  it('may be public, and use any port of its loopback redirect URI', async () => {
     const { client, clientSecret } = await create(['http://127.0.0.1/callback']);
     expect(clientSecret).toBe('');
     expect((await flow(client!.clientId, 'http://127.0.0.1:40404/callback')).answer.status).toBe(200);

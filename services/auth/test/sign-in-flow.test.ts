@@ -258,7 +258,7 @@ describe('a consent', () => {
     expect(after.text).toContain('A token made by your administrator is disconnected.');
   });
 
-  it("can't be revoked by another user, who signs in on the page of connections", async () => {
+  it("can't be revoked by another user, who signs in on the connections page", async () => {
     const { tokens } = await connectAssistant(browser(), PERSON);
     const b = browser();
     const start = await b.open(`/connections?organization=${ACME}`);

@@ -38,7 +38,7 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 
 describe('a client whose id is the address of its metadata', () => {
-  it('connects without registration, and may be redirected to at any port of loopback', async () => {
+  it('connects without registration, and may use any port of its loopback redirect URI', async () => {
     documents.set('/client.json', (self) => ({
       body: {
         client_id: self,

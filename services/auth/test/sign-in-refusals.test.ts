@@ -162,7 +162,7 @@ describe('a code', () => {
     expect(await redeem(b, clientId, code, verifier, more)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it('is refused from another client', async () => {
+  it('is refused if another client presents it', async () => {
     const { b, code, verifier } = await authorized();
     const other = await register(b);
     expect((await redeem(b, other.body.client_id, code, verifier)).body.error).toBe('invalid_grant');
@@ -207,7 +207,7 @@ describe('a refresh token', () => {
     expect(entry).toEqual({ actor: 'sign-in', action: 'connection.revoke' });
   });
 
-  it('is refused from another client, and for another resource or scope', async () => {
+  it('is refused if another client presents it, or for another resource or scope', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON, { scope: 'calls:read' });
     const other = await register(b);

@@ -124,7 +124,7 @@ describe('data stored for unauthenticated clients', () => {
     expect([client.status, client.body.error]).toEqual([400, 'invalid_request']);
   });
 
-  it('is an Interaction, and no Session, until somebody signs in', async () => {
+  it('is only an Interaction, not a Session, until somebody signs in', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
     await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);

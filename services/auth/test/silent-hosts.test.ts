@@ -5,7 +5,7 @@ import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identit
 import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import { authorizePath, Browser, pkce, refresh, register, type Answer } from './_sign-in.ts';
 
-/** The limits of concurrent fetches of metadata documents: in total, and per host. Fetches from providers have equal limits: in total, and per organization. */
+/** The limits of concurrent fetches of metadata documents, in total and per host; and of fetches from providers, in total and per organization. */
 const [TOTAL, PER_KEY] = [16, 4];
 
 let world: AuthWorld;

@@ -117,7 +117,7 @@ describe('a new token', () => {
       expect(await failureOf(create({ expiresInSeconds }))).toMatchObject({ kind: 'invalid_argument', field: 'expires_in' });
   });
 
-  it('is for an enabled user of the organization, by e-mail in any case', async () => {
+  it('needs an enabled user of the organization, whose e-mail may be in any letter case', async () => {
     expect((await create({ email: ANN.toUpperCase() })).token.email).toBe(ANN);
     expect((await failureOf(create({ email: 'nobody@example.com' })))?.kind).toBe('not_found');
     expect((await failureOf(create({}, NOWHERE)))?.kind).toBe('not_found');

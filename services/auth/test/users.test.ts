@@ -137,7 +137,7 @@ describe('a disabled user', () => {
     expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
   });
 
-  it('keeps the e-mail taken', async () => {
+  it('keeps its e-mail reserved', async () => {
     await setDisabled('on.off@example.com', true);
     expect((await failureOf(create('on.off@example.com')))?.kind).toBe('already_exists');
   });
@@ -156,7 +156,7 @@ describe('a disabled user', () => {
   });
 });
 
-it('lists users by e-mail, folded, in the order of code points', async () => {
+it('lists users by case-folded e-mail, in code-point order', async () => {
   for (const email of ['B@list', 'a@list', 'C@list', '_@list', 'é@list', '😀@list']) await create(email, { tenant: GLOBEX });
   const emails = (await list(GLOBEX)).map(({ email }) => email).filter((email) => email.endsWith('@list'));
   expect(emails).toEqual(['_@list', 'a@list', 'B@list', 'C@list', 'é@list', '😀@list']);

@@ -1,5 +1,5 @@
 /**
- * Addresses that a request to a URL of a client or a provider must not reach, by special-purpose range. Forms that contain an IPv4 address are refused
+ * Addresses that our requests to URLs of clients and providers must never reach, by special-purpose range. IPv6 forms that embed an IPv4 address are refused
  * even if that address is public.
  */
 export const REFUSED_V4 = {

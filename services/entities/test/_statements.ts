@@ -1,3 +1,5 @@
+// Sends every SQL statement of the entities service, for the tests of row-level security and of query plans that all services share.
+
 import { PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import * as entities from '../src/store/entities.ts';
 import { listEntities } from '../src/store/list-entities.ts';

@@ -1,3 +1,5 @@
+// Sends every SQL statement of the projects service, for the tests of row-level security and of query plans that all services share.
+
 import { CREATION, LEASE, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import type { StoredResponse } from '../src/domain/stored-response.ts';
 import * as offices from '../src/store/billing-offices.ts';

@@ -44,7 +44,7 @@ describe('GET /v1/changes', () => {
     expect((await feed.follow(organization, { cursor })).summaries).toEqual([]);
   });
 
-  it('gets a change in the transaction that stores the call, so no follower reads the change before the call', async () => {
+  it('never lists a change before the call itself, because one transaction stores both', async () => {
     const organizations = [await feed.createTenant(), await feed.createTenant()];
     for (const organization of organizations) await feed.store(organization, ['a', 'b']);
     const { rows } = await feed.world.query(

@@ -143,7 +143,7 @@ describe('erasing an organization with many calls', () => {
     expect(await count('calls')).toBe(0);
   });
 
-  it('keeps the deletions of finished batches when it fails, and the next call continues from there', async () => {
+  it('keeps the deletions of finished batches when it fails, and the next request continues from there', async () => {
     await fill(2_500);
     const { response } = await eraseWith((text, nth) => (nth === 2 ? 'select 1 / 0' : text));
     expect(response).toMatchObject({ kind: 'internal' });
@@ -152,7 +152,7 @@ describe('erasing an organization with many calls', () => {
     expect(await count('calls')).toBe(0);
   });
 
-  it('returns after five seconds that more is left, and the next call continues', async () => {
+  it('reports after five seconds that more is left, and the next request continues', async () => {
     await fill(1_500);
     const now = performance.now.bind(performance);
     const clock = vi.spyOn(performance, 'now');

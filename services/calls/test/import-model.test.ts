@@ -25,8 +25,8 @@ class Model {
     if (line['deleted']) return this.calls.delete(line.id);
     const createdAt = line['created_at'] ? new Date(line['created_at']) : (before?.createdAt ?? time);
     const now = { line, createdAt, updatedAt: time };
-    if (before && whole(before) === whole(now)) return false;
-    if (before && shown(before) === shown(now)) now.updatedAt = before.updatedAt;
+    if (before && allContent(before) === allContent(now)) return false;
+    if (before && visibleContent(before) === visibleContent(now)) now.updatedAt = before.updatedAt;
     this.calls.set(line.id, now);
     return true;
   }
@@ -38,11 +38,13 @@ class Model {
   }
 }
 
-const shown = (it: Stored) =>
+/** The content of a call that decides its updated_at: what REST may show of it. */
+const visibleContent = (it: Stored) =>
   JSON.stringify([detailOf(it.line, { ...it, updatedAt: new Date(0) }), it.line['anonymized_name'] ?? null]);
 const notesOf = (line: CallLine): string[] =>
   (line['notes'] ?? []).map((it: { email: string; text: string }) => `${it.email} ${it.text}`).sort();
-const whole = (it: Stored) => shown(it) + JSON.stringify([it.line['conducted_by'] ?? null, notesOf(it.line)]);
+/** The content of a call that decides whether a line changes it. */
+const allContent = (it: Stored) => visibleContent(it) + JSON.stringify([it.line['conducted_by'] ?? null, notesOf(it.line)]);
 
 const random = randomFrom(SEED);
 const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)]!;

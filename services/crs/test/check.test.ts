@@ -144,7 +144,7 @@ describe('a check reports the errors that an import of the same lines then repor
     expect((await load(lines)).errors).toEqual(errors);
   });
 
-  it('with more references in a line than one request holds', async () => {
+  it('with more references than one request holds', async () => {
     const notes = Array.from({ length: 900 }, (_, n) => ({ email: `n${n}@acme.example`, text: 'x' }));
     const users = notes.slice(1).map(({ email }) => user(email));
     const more = (letter: string) => notes.map(({ email, text }) => ({ email: `${letter}${email}`, text }));
@@ -156,7 +156,7 @@ describe('a check reports the errors that an import of the same lines then repor
     expect((await check(lines)).errors).toEqual(errors);
   });
 
-  it('from a large valid file with every type in many batches, before and after it is stored', async () => {
+  it('for a large valid file with every type in many batches: none, both before and after it is stored', async () => {
     const lines = records();
     const first = await check(lines);
     expect(first).toMatchObject({ lines: lines.length, refused: 0, errors: [] });

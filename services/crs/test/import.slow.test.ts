@@ -15,7 +15,7 @@ const SERVICES = ['auth', 'calls', 'projects', 'entities'] as const;
 let world: ProcessWorld;
 let dir: string;
 let file: string;
-/** The tables after an import without faults, with which the tests compare theirs. */
+/** The expected tables: those after an import without faults. */
 let clean: Record<string, string[]>;
 /** An import without the calls service. It gives up only after half a minute, so it starts before the tests. */
 let failingImport: Import;

@@ -12,24 +12,24 @@ async function* streamOf(chunks: (string | Buffer)[]): AsyncGenerator<Buffer> {
 
 const texts = (lines: Line[]) => lines.map(({ bytes }) => bytes?.toString());
 
-describe('line ends', () => {
-  test('are LF or CR LF, and the last line needs none', async () => {
+describe('reading a file', () => {
+  test('ends a line at LF, CR LF or the end of the file', async () => {
     expect(texts(await linesOf('a\nb\r\nc'))).toEqual(['a', 'b', 'c']);
     expect(texts(await linesOf('a\nb\n'))).toEqual(['a', 'b']);
     expect(texts(await linesOf('a\r\nb\r'))).toEqual(['a', 'b']);
   });
 
-  test('do not include a CR elsewhere, which belongs to the line', async () => {
+  test('keeps a CR elsewhere in its line', async () => {
     expect(texts(await linesOf('a\rb\n\r\r\n'))).toEqual(['a\rb', '\r']);
   });
 
-  test('of blank lines count', async () => {
+  test('returns blank lines, and counts them', async () => {
     const lines = await linesOf('\n\r\na\n\n');
     expect(texts(lines)).toEqual(['', '', 'a', '']);
     expect(lines.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
   });
 
-  test('are absent from an empty file, which has no lines', async () => {
+  test('returns no lines from an empty file', async () => {
     expect(await linesOf()).toEqual([]);
     expect(await linesOf('')).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('a line', () => {
     ['LF', `${longest}x\nb`],
     ['CR LF', `${longest}x\r\nb`],
     ['a byte order mark and CR LF', `\uFEFF${longest}x\r\nb`],
-  ])('that is one byte longer is dropped, not counting %s, and the next line is read', async (_, file) => {
+  ])('that is one byte longer, not counting %s, is dropped, and the next line is read', async (_, file) => {
     const lines = await linesOf(file);
     expect(lines.map(({ number, bytes }) => [number, bytes?.length])).toEqual([
       [1, undefined],

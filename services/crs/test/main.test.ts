@@ -85,7 +85,7 @@ test('the completion script makes bash complete commands, options and arguments'
   expect(after('completion', '')).toEqual(['bash', 'zsh', 'fish', '--help']);
 });
 
-describe('a usage error exits with 2', () => {
+describe('crs exits with 2 for the wrong arguments', () => {
   test.each([
     [[], 'Usage: crs'],
     [['org'], 'Usage: crs org'],
@@ -117,8 +117,8 @@ describe('a usage error exits with 2', () => {
   });
 });
 
-describe('a failure exits with 1', () => {
-  test('if the services are down, with an error as text or as JSON', async () => {
+describe('crs exits with 1', () => {
+  test('if the services are down, and prints the error as text or JSON', async () => {
     const forPeople = await crs(['org', 'list']);
     expect(forPeople).toMatchObject({ status: 1, stdout: '' });
     expect(forPeople.stderr).toMatch(/^error: The auth service is not available\. .*`crs status`.*\n$/);

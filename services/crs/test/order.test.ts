@@ -4,7 +4,7 @@ import type { RefusedLine } from '../src/import/route.ts';
 import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
-test('lines of a type that comes again are not sent before the lines of other types between them', async () => {
+test('a line is not sent before earlier lines of other types', async () => {
   const { sent, send } = recorder();
   await importLines([user('a', '1'), call('a', '1'), user('a', '2'), call('a', '2')], send);
   expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2], [3], [4]]);

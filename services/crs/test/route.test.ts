@@ -8,7 +8,7 @@ const refusal = (field: string | null, reason: RegExp | string) => ({
   reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
 });
 
-describe('a line goes to the service that stores its type', () => {
+describe('the routing of a line', () => {
   test.each([
     ['{"type":"organization","id":"acme"}', 'auth', 'organization'],
     ['{"type":"user","organization":"acme"}', 'auth', 'user'],
@@ -20,7 +20,7 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"entity","organization":"acme","deleted":true}', 'entities', 'deleted entity'],
     ['{"type":"project","organization":"acme","deleted":true}', 'erasure', 'deleted project'],
     ['{"type":"user","organization":"acme","deleted":true}', 'erasure', 'deleted user'],
-  ])('as for %s', (text, service, group) => {
+  ])('finds the service that stores its type: %s', (text, service, group) => {
     expect(routeText(text)).toMatchObject({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
   });
 
@@ -29,11 +29,11 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"user","organization":"acme","email":"ann@acme.example"}', 'ann@acme.example'],
     ['{"type":"billing_office","organization":"acme","name":"London"}', ''],
     ['{"type":"call","organization":"acme","id":7}', ''],
-  ])('with the id by which crs recognizes lines for the same record: %s', (text, id) =>
+  ])('reads the id by which lines of the same record are recognized: %s', (text, id) =>
     expect(routeText(text)).toMatchObject({ id }),
   );
 
-  test('even if its deletion is malformed, which the service refuses', () => {
+  test('leaves a malformed deletion to the service, which refuses it', () => {
     expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });
   });
 });
@@ -62,7 +62,7 @@ describe('a line is refused without a call to a service', () => {
     ['{"type":"call","organization":"Acme"}', 'organization', /^must be 1 to 40 /],
     ['{"type":"organization","organization":"acme"}', 'id', 'is required'],
     ['{"type":"organization","id":7}', 'id', /^must be 1 to 40 /],
-  ])('as for %s', (text, field, reason) => expect(routeText(text)).toEqual(refusal(field, reason)));
+  ])('if it is %s', (text, field, reason) => expect(routeText(text)).toEqual(refusal(field, reason)));
 
   test('if it is not valid UTF-8', () => {
     const cut = Buffer.concat([Buffer.from('{"type":"'), Buffer.from('é').subarray(0, 1), Buffer.from('"}')]);
@@ -95,7 +95,7 @@ describe('an import that is limited to an organization and types of records', ()
     [{ type: 'organization', id: 'victim' }, 'id'],
     [{ type: 'user', organization: 'acme', email: 'ann@acme.example' }, 'type'],
     [{ type: 'project', organization: 'acme', id: 'x', deleted: true }, 'type'],
-  ])('checks %j', (line, field) => {
+  ])('accepts only lines within these limits: %j', (line, field) => {
     const routed = routeLimited(line)!;
     expect('reason' in routed ? routed.field : undefined).toBe(field);
   });

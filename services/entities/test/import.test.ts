@@ -193,7 +193,7 @@ describe('the project of an entity', () => {
   });
 });
 
-describe('a bad line is refused by field and changes nothing', () => {
+describe('a bad line is refused with the field at fault and changes nothing', () => {
   const own = (more: object) => ({ ...FULL, name: 'Changed', ...more });
   it.each([
     ['id: is required', own({ id: undefined })],

@@ -194,7 +194,7 @@ export async function userIdOf(world: World, organization: string, email: string
 }
 
 /** The ids of the projects that the user of the token sees. */
-export async function shownTo(world: World, token: CallOptions): Promise<string[]> {
+export async function visibleProjects(world: World, token: CallOptions): Promise<string[]> {
   const projects = projectsClient(world.stack.addresses.projects);
   try {
     const all = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 100 }, token);

@@ -58,7 +58,7 @@ it('the test organizations have rows in every table that belongs to an organizat
 });
 
 describe('a deleted call', () => {
-  it('is deleted with its notes and transcripts, and only the feed of changes keeps its id', async () => {
+  it('disappears with its notes and transcripts, and only the feed of changes keeps its id', async () => {
     await remove('call', 'alpha-1');
     expect(await tracesOf(world, acme.id, 'alpha-1')).toEqual(['calls.changes']);
     expect((await world.rest('/v1/calls/alpha-1', { key: acme.key })).status).toBe(404);
@@ -75,7 +75,7 @@ describe('a deleted entity', () => {
 });
 
 describe('a deleted project', () => {
-  it('is deleted with its roles, entities and calls, and other projects stay', async () => {
+  it('disappears with its roles, entities and calls, and other projects stay', async () => {
     await remove('project', ALPHA.toUpperCase());
     expect(await tracesOf(world, acme.id, ALPHA)).toEqual([]);
     expect(await tracesOf(world, acme.id, 'alpha-')).toEqual(['calls.changes']);
@@ -103,7 +103,7 @@ describe('a deleted project', () => {
 });
 
 describe('a deleted user', () => {
-  it('is deleted with their roles and notes; their calls and projects stay, without a reference to the user', async () => {
+  it('disappears with their roles and notes; their calls and projects stay, without a reference to the user', async () => {
     const id = await userIdOf(world, acme.id, ANN);
     await remove('user', ANN.toUpperCase());
     expect(await tracesOf(world, acme.id, id)).toEqual([]);
@@ -153,7 +153,7 @@ describe('a deleted user', () => {
 });
 
 describe('a deleted organization', () => {
-  it('is deleted from every table except the audit trail', async () => {
+  it('disappears from every table except the audit trail', async () => {
     const keys = await world.query('select key_id as id from auth.api_keys where organization = $1', [acme.id]);
     expect(await eraseOf(world, acme.id, 'organization')).toBe(true);
     expect(await eraseOf(world, acme.id, 'organization')).toBe(false);

@@ -77,7 +77,7 @@ describe('a billing office', () => {
   });
 });
 
-describe('a bad line is refused by field and stores nothing', () => {
+describe('a bad line is refused with the field at fault and stores nothing', () => {
   it.each([
     ['name: is required', office(ACME, undefined)],
     ['name: must be text', office(ACME, 7)],

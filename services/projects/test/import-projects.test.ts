@@ -194,7 +194,7 @@ describe('the references of a project', () => {
   });
 });
 
-describe('a bad line is refused by field and changes nothing', () => {
+describe('a bad line is refused with the field at fault and changes nothing', () => {
   const NOBODY = 'must be the e-mail of a user of this organization';
   const own = (more: object) => ({ ...FULL, name: 'Changed', members: [lead(BOB)], ...more });
   it.each([

@@ -10,7 +10,7 @@ import {
   fill,
   ONE,
   orphans,
-  shownTo,
+  visibleProjects,
   TARGETS,
   totalOf,
   tracesOf,
@@ -57,7 +57,7 @@ const NO_PROJECT = 'project_id: must be a project of this organization';
 const NO_ORGANIZATION = 'organization: must be an organization that exists';
 const nobody = (field: string) => `${field}: must be the e-mail of a user of this organization`;
 const BEING_DELETED = 'is being deleted; run its deletion again first';
-/** Import lines that name the record that is being deleted, each with the reason for which it is refused. */
+/** Import lines that name the record that is being deleted, each with the expected error. */
 const NAMING: Record<Kind, () => [line: object, problem: string][]> = {
   project: () => [
     [project(acme.id, ALPHA, { name: 'Back' }), `id: ${BEING_DELETED}`],
@@ -133,15 +133,15 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
 
 describe('after the first step of a deletion', () => {
   it('the deleted project is hidden from users', async () => {
-    expect(await shownTo(world, acme.ann)).toContain(ALPHA);
+    expect(await visibleProjects(world, acme.ann)).toContain(ALPHA);
     await interruptBefore('project', 'entities');
-    expect(await shownTo(world, acme.ann)).not.toContain(ALPHA);
-    expect(await shownTo(world, acme.ann)).toContain(BETA);
+    expect(await visibleProjects(world, acme.ann)).not.toContain(ALPHA);
+    expect(await visibleProjects(world, acme.ann)).toContain(BETA);
   });
 
   it('the tokens of the deleted user are refused', async () => {
     await interruptBefore('user', 'entities');
-    await expect(shownTo(world, acme.ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
+    await expect(visibleProjects(world, acme.ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 });
 

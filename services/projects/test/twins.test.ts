@@ -173,7 +173,7 @@ describe('old idempotency keys of an organization that creates no more projects'
   it.each([
     ['23 hours 59 minutes', 1_500],
     ['24 hours 1 minute', 0],
-  ])('aged %s: %d are left after it has read something', async (age, kept) => {
+  ])('aged %s: %d are left after the organization has sent another request', async (age, kept) => {
     // The service prunes the keys of an organization once an hour, so each case has its own organization.
     const organization = `quiet-${kept}`;
     await world.load([{ type: 'organization', id: organization, name: 'Quiet', write_surface: true }]);

@@ -231,7 +231,7 @@ describe('the id of a Q&A block without one', () => {
     expect(new Set(all).size).toBe(6);
   });
 
-  test('does not depend on the ids of other blocks, and a block that was given the same id is a conflict', () => {
+  test('does not depend on the ids of other blocks, and may not equal one of them', () => {
     expect(ids({ qa_blocks: [{ id: UUID }, {}] })).toEqual([UUID, ids({})[1]]);
     expect(parse({ ...REQUIRED, qa_blocks: [{ id: ids({})[1] }, {}] })).toMatchObject({ field: 'qa_blocks[1].id' });
   });

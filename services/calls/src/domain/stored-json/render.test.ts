@@ -60,7 +60,7 @@ describe('a list item', () => {
     [['transcripts.redacted'], true, true],
     [['transcripts.verbatim'], false, false],
     [['transcripts.clean', 'qa_blocks'], true, false],
-  ])('with %j enabled and a verbatim transcript (%s) has has_transcript %s', (fields, hasVerbatim, expected) => {
+  ])('with the fields %j (verbatim transcript stored: %s) shows has_transcript as %s', (fields, hasVerbatim, expected) => {
     expect(JSON.parse(itemOf(fields, hasVerbatim ? {} : { transcripts: [] })).has_transcript).toBe(expected);
   });
 });
@@ -209,13 +209,13 @@ describe('transcript entries', () => {
     expect(kinds(sampleCall(), { ...OPEN_VIEW, include })).toEqual(expected);
   });
 
-  test('are absent if they are included but not enabled', () => {
+  test('are absent if the request includes them but they are not enabled', () => {
     expect(kinds(sampleCall(), without('transcripts.verbatim', 'transcripts.redacted'))).toEqual(['clean']);
     expect(kinds(sampleCall(), without('qa_blocks'))).toEqual(['verbatim', 'redacted']);
   });
 
   test.each([null, 'not_requested', 'started', 'errored'] as const)(
-    'do not have the redacted one while redaction is %s',
+    'have no redacted one while its redaction is %s',
     (anonymityStatus) => {
       expect(kinds(sampleCall({ anonymityStatus }), OPEN_VIEW)).toEqual(['verbatim', 'clean']);
     },

@@ -31,7 +31,7 @@ describe('the text of a transcript in segments', () => {
     ['segments with a speaker', [segment('Ann', 'Hello.'), segment('Eva', 'Hi.')], 'Ann: Hello.\nEva: Hi.'],
     ['segments without a speaker', [segment(null, 'Hello.'), segment('', 'Hi.')], 'Hello.\nHi.'],
     ['segments of several lines and of none', [segment('Ann', 'a\nb'), segment('Eva', ''), segment(null, '')], 'Ann: a\nb\nEva: \n'],
-  ])('is right for %s', (_, segments, text) => {
+  ])('joins %s', (_, segments, text) => {
     expect(rendered(segments, null, 'X')).toEqual({ text, segments });
   });
 });

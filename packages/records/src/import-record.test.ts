@@ -75,16 +75,21 @@ describe('the field and reason of a refused line', () => {
     ['a missing field of a list item', { name: '', blocks: [{ id: UUID }, {}] }, 'blocks[1].id', 'is required'],
     ['a list item of the wrong type', { name: '', blocks: [5] }, 'blocks[0]', 'must be an object'],
     ['a value that is not a list', { name: '', blocks: {} }, 'blocks', 'must be a list'],
-    [
-      'a value outside an enum',
-      { name: '', blocks: [{ id: UUID, state: 'ON' }] },
-      'blocks[0].state',
-      'must be one of on, off',
-    ],
+    ['a value outside an enum', { name: '', blocks: [{ id: UUID, state: 'ON' }] }, 'blocks[0].state', 'must be one of on, off'],
     ['an unknown property', { name: '', other: 1 }, 'other', 'is not a known property'],
-    ['an unknown property of a list item', { name: '', blocks: [{ id: UUID, x_1: 1 }] }, 'blocks[0].x_1', 'is not a known property'],
+    [
+      'an unknown property of a list item',
+      { name: '', blocks: [{ id: UUID, x_1: 1 }] },
+      'blocks[0].x_1',
+      'is not a known property',
+    ],
     ['a field inside an alternative of a union', { name: '', body: [{ text: '' }, { text: 1 }] }, 'body[1].text', 'must be text'],
-    ['an unknown property inside an alternative of a union', { name: '', body: [{ text: '', n: 1 }] }, 'body[0].n', 'is not a known property'],
+    [
+      'an unknown property inside an alternative of a union',
+      { name: '', body: [{ text: '', n: 1 }] },
+      'body[0].n',
+      'is not a known property',
+    ],
     ['a value that matches no alternative of a union', { name: '', body: 1 }, 'body', 'must be text or a list'],
     ['bad text that matches an alternative of a union', { name: '', body: 'a\0' }, 'body', 'must not contain the NUL character'],
   ])('are right for %s', (_, line, field, reason) => {
@@ -185,7 +190,12 @@ describe('field schemas', () => {
     ['organization id', organizationId, 'acme-2', 'acme-2'],
     ['call id', callId, 'call_1.a:B-2', 'call_1.a:B-2'],
     ['UUID in any case', uuid, UUID.toUpperCase(), UUID],
-    ['timestamp, truncated to the millisecond', timestamp, '2025-01-01t01:00:00.0019+01:00', new Date('2025-01-01T00:00:00.001Z')],
+    [
+      'timestamp, truncated to the millisecond',
+      timestamp,
+      '2025-01-01t01:00:00.0019+01:00',
+      new Date('2025-01-01T00:00:00.001Z'),
+    ],
   ])('accept: %s', (_, schema, value, result) => {
     expect(parse(schema, value)).toEqual(accepted(result));
   });

@@ -67,7 +67,7 @@ export async function feeds() {
 
 export type Feeds = Awaited<ReturnType<typeof feeds>>;
 
-/** The fields of a call with a value in every part that the settings of an organization may hide. */
+/** The fields of a call that has names, texts, Q&A, both transcripts and a note. */
 export const FULL = {
   project_id: PROJECT,
   conducted_by: 'ann@crs.example',

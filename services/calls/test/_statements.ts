@@ -1,4 +1,4 @@
-// Sends every SQL statement of the calls service, for the tests of row-level security and of query plans that all services share.
+// Sends every SQL statement of the calls service, for testing/test/row-level-security.test.ts.
 
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { CALL, callLine, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';

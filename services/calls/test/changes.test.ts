@@ -13,22 +13,29 @@ const list = (organization: string, query: string) =>
   feed.get(organization, `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${query}`);
 
 describe('GET /v1/changes', () => {
-  it.each([1, 2, 1000])('lists every call first, then each changed call once, at its last change, with %i changes a page', async (limit) => {
-    const organization = await feed.createTenant();
-    await feed.store(organization, ['a', 'b', 'c']);
-    const first = await feed.follow(organization, { limit });
-    expect(first.summaries).toEqual(['call.changed a', 'call.changed b', 'call.changed c']);
-    const detail = await feed.get(organization, '/calls/a');
-    expect(first.seen[0]!.changed_at).toBe(detail.json.updated_at);
+  it.each([1, 2, 1000])(
+    'lists every call first, then each changed call once, at its last change, with %i changes a page',
+    async (limit) => {
+      const organization = await feed.createTenant();
+      await feed.store(organization, ['a', 'b', 'c']);
+      const first = await feed.follow(organization, { limit });
+      expect(first.summaries).toEqual(['call.changed a', 'call.changed b', 'call.changed c']);
+      const detail = await feed.get(organization, '/calls/a');
+      expect(first.seen[0]!.changed_at).toBe(detail.json.updated_at);
 
-    await feed.store(organization, ['b'], { summary: 'one' });
-    await feed.remove(organization, ['a']);
-    await feed.store(organization, ['b', 'd'], { summary: 'two' });
-    const second = await feed.follow(organization, { limit, cursor: first.cursor });
-    expect(second.summaries).toEqual(['call.deleted a', 'call.changed b', 'call.changed d']);
-    expect((await feed.follow(organization, { limit, cursor: second.cursor })).summaries).toEqual([]);
-    expect((await feed.follow(organization, { limit })).summaries).toEqual(['call.changed c', 'call.changed b', 'call.changed d']);
-  });
+      await feed.store(organization, ['b'], { summary: 'one' });
+      await feed.remove(organization, ['a']);
+      await feed.store(organization, ['b', 'd'], { summary: 'two' });
+      const second = await feed.follow(organization, { limit, cursor: first.cursor });
+      expect(second.summaries).toEqual(['call.deleted a', 'call.changed b', 'call.changed d']);
+      expect((await feed.follow(organization, { limit, cursor: second.cursor })).summaries).toEqual([]);
+      expect((await feed.follow(organization, { limit })).summaries).toEqual([
+        'call.changed c',
+        'call.changed b',
+        'call.changed d',
+      ]);
+    },
+  );
 
   it('does not list a call if nothing that its detail shows has changed', async () => {
     const organization = await feed.createTenant();

@@ -129,7 +129,9 @@ it('an unchanged line rewrites its call only if the stored texts have the format
   expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
   // A hash of the line alone, without the version of the format.
   const earlier = 'line_hash = substring(line_hash for 32)';
-  await database.query(`update calls.calls set ${earlier}, detail_json = 'as before', record_hash = '' where call_id = 'reformatted'`);
+  await database.query(
+    `update calls.calls set ${earlier}, detail_json = 'as before', record_hash = '' where call_id = 'reformatted'`,
+  );
   expect(await again()).toMatchObject({ accepted: 1, unchanged: 0 });
   expect((await texts()).map((row) => ({ ...(row as object), detail_json: undefined }))).toEqual(
     before.map((row) => ({ ...(row as object), detail_json: undefined })),

@@ -17,7 +17,9 @@ const PROGRAM = process.env['PG_DUMP'] ?? 'pg_dump';
 const version = /\) (\d+)/.exec(spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
 /** Without a pg_dump at least as new as the server, which it would refuse, the tests take the locks of one. */
 const hasPgDump = Number(version ?? 0) >= SERVER;
-const DUMP = hasPgDump ? `pg_dump ${version}` : `a transaction with the locks of pg_dump (version ${SERVER} is not installed here)`;
+const DUMP = hasPgDump
+  ? `pg_dump ${version}`
+  : `a transaction with the locks of pg_dump (version ${SERVER} is not installed here)`;
 
 const ACME = 'acme';
 let world: OwnWorld;

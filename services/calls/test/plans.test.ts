@@ -69,7 +69,12 @@ const literal = (value: unknown): string => {
 type PlannedStatement = Pick<Statement, 'name' | 'text' | 'values' | 'plannedOnce'>;
 
 /** Runs a statement, and lists the scans of its plan with the rows that each one read. */
-async function scansOf({ name, text, values = [], plannedOnce }: PlannedStatement): Promise<{ type: string; table: string; rows: number }[]> {
+async function scansOf({
+  name,
+  text,
+  values = [],
+  plannedOnce,
+}: PlannedStatement): Promise<{ type: string; table: string; rows: number }[]> {
   // PostgreSQL may choose the generic plan for a statement that has run often, so that plan must be good, too.
   await session.query(`set plan_cache_mode = force_${plannedOnce === false ? 'custom' : 'generic'}_plan`);
   await session.query(`prepare ${name} as ${text}`);

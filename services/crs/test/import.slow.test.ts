@@ -139,18 +139,22 @@ describe('an import has the same result as without faults,', () => {
 });
 
 describe('an import during a long outage of a service', () => {
-  it('stops with the number of the last finished line and what to do next, and a second run finishes it', { timeout: 240_000 }, async () => {
-    const { status, stdout, stderr } = await failingImport.ended;
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
-    expect(error.code).toBe('unavailable');
-    expect(error.message).toMatch(
-      /^The import stopped after line 2: The calls service is not available\. .* Run the same file again once that is fixed: /,
-    );
-    const again = await startImport(join(dir, 'outage.ndjson'), world.processes).ended;
-    expect(again.status).toBe(0);
-    expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });
-    const ids = await world.database.query(`select call_id as id from calls.calls where organization = 'outage'`);
-    expect(ids).toEqual([{ id: 'call-1' }]);
-  });
+  it(
+    'stops with the number of the last finished line and what to do next, and a second run finishes it',
+    { timeout: 240_000 },
+    async () => {
+      const { status, stdout, stderr } = await failingImport.ended;
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+      const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
+      expect(error.code).toBe('unavailable');
+      expect(error.message).toMatch(
+        /^The import stopped after line 2: The calls service is not available\. .* Run the same file again once that is fixed: /,
+      );
+      const again = await startImport(join(dir, 'outage.ndjson'), world.processes).ended;
+      expect(again.status).toBe(0);
+      expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });
+      const ids = await world.database.query(`select call_id as id from calls.calls where organization = 'outage'`);
+      expect(ids).toEqual([{ id: 'call-1' }]);
+    },
+  );
 });

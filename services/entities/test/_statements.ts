@@ -1,4 +1,4 @@
-// Sends every SQL statement of the entities service, for the tests of row-level security and of query plans that all services share.
+// Sends every SQL statement of the entities service, for testing/test/row-level-security.test.ts.
 
 import { PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import * as entities from '../src/store/entities.ts';

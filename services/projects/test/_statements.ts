@@ -1,4 +1,4 @@
-// Sends every SQL statement of the projects service, for the tests of row-level security and of query plans that all services share.
+// Sends every SQL statement of the projects service, for testing/test/row-level-security.test.ts.
 
 import { CREATION, LEASE, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import type { StoredResponse } from '../src/domain/stored-response.ts';

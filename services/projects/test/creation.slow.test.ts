@@ -80,7 +80,7 @@ describe('a project whose creation is retried until it succeeds is created once 
     const created = await held.created;
     outcomes.push(created);
     await expectWhole(created);
-    // The response was stored before it was lost, so it is replayed.
+    // The response was stored before it was lost, so it is replayed. If the gateway dies instead, projects may abort the commit.
     if (step.table === 'projects.projects' && step.at === 'commit' && victim === 'projects') expect(created.replayed).toBe(true);
     // The client noticed the fault, unless projects retried its call after auth had restarted. Each error response allowed a retry.
     if (victim !== 'auth') expect(created.attempts.length).toBeGreaterThan(1);
@@ -104,34 +104,39 @@ describe('a project whose creation is retried until it succeeds is created once 
 });
 
 describe('while random processes are killed', () => {
-  it('every acknowledged project is stored once, and every other requested project at most once', { timeout: 240_000 }, async () => {
-    const stop = new AbortController();
-    const random = randomFrom(1);
-    let sent = 0;
-    const client = async () => {
-      while (!stop.signal.aborted) {
-        const name = `random ${sent++}`;
-        // Every fourth client gives up during the request.
-        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
-        outcomes.push(await create(world, name, bodyOf(name, sent), giveUp));
+  it(
+    'every acknowledged project is stored once, and every other requested project at most once',
+    { timeout: 240_000 },
+    async () => {
+      const stop = new AbortController();
+      const random = randomFrom(1);
+      let sent = 0;
+      const client = async () => {
+        while (!stop.signal.aborted) {
+          const name = `random ${sent++}`;
+          // Every fourth client gives up during the request.
+          const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
+          outcomes.push(await create(world, name, bodyOf(name, sent), giveUp));
+        }
+      };
+      const clients = Array.from({ length: 3 }, client);
+      const victims = ['projects', 'auth', 'api-gateway'] as const;
+      for (const victim of victims) {
+        await sleep(200 + random() * 500);
+        await restart(world, victim);
       }
-    };
-    const clients = Array.from({ length: 3 }, client);
-    const victims = ['projects', 'auth', 'api-gateway'] as const;
-    for (const victim of victims) {
-      await sleep(200 + random() * 500);
-      await restart(world, victim);
-    }
-    const answered = () => outcomes.filter(({ answer }) => answer);
-    // On a busy machine, few requests succeed before the last process is killed.
-    await vi.waitFor(() => expect(answered().length).toBeGreaterThan(CASES.length + 5), 20_000);
-    stop.abort();
-    await Promise.all(clients);
-    const acknowledged = answered();
-    expect(acknowledged.some(({ attempts }) => attempts.length > 1)).toBe(true);
-    for (const created of acknowledged) await expectWhole(created);
-    for (const { body } of outcomes.filter(({ answer }) => !answer)) expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
-  });
+      const answered = () => outcomes.filter(({ answer }) => answer);
+      // On a busy machine, few requests succeed before the last process is killed.
+      await vi.waitFor(() => expect(answered().length).toBeGreaterThan(CASES.length + 5), 20_000);
+      stop.abort();
+      await Promise.all(clients);
+      const acknowledged = answered();
+      expect(acknowledged.some(({ attempts }) => attempts.length > 1)).toBe(true);
+      for (const created of acknowledged) await expectWhole(created);
+      for (const { body } of outcomes.filter(({ answer }) => !answer))
+        expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
+    },
+  );
 
   it('each idempotency key has one project, and each project has its key, its response and its entry at auth', async () => {
     const projects = await world.database.query(

@@ -19,21 +19,21 @@ import { ALPHA, ANN, BETA, BOB, grantOf, project } from './_records.ts';
 
 let world: OwnWorld;
 let globex: Filled;
-let theirs: Record<string, string[]>;
+let globexRows: Record<string, string[]>;
 /** Each test has an organization of its own. */
 let acme: Filled;
 
 beforeAll(async () => {
   world = await startWorld();
   globex = await fill(world, 'globex');
-  theirs = await everythingOf(world, globex.id);
+  globexRows = await everythingOf(world, globex.id);
 });
 afterAll(() => world?.close());
 beforeEach(async () => {
   acme = await fill(world);
 });
 afterEach(async () => {
-  expect(await everythingOf(world, globex.id)).toEqual(theirs);
+  expect(await everythingOf(world, globex.id)).toEqual(globexRows);
   expect(await wrongDays(world)).toEqual([]);
   expect(await orphans(world)).toEqual([]);
 });
@@ -54,7 +54,8 @@ async function remove(type: string, id: string): Promise<void> {
 it('the test organizations have rows in every table that belongs to an organization', async () => {
   const names = ['audit', 'caller_keys', 'clients', 'oidc_payloads', 'operators', 'retired_keys', 'throttles', 'token_keys'];
   const withoutOrganization = names.map((each) => `auth.${each}`);
-  for (const table of await tablesOf(world)) if (!withoutOrganization.includes(table)) expect(theirs[table], table).not.toEqual([]);
+  for (const table of await tablesOf(world))
+    if (!withoutOrganization.includes(table)) expect(globexRows[table], table).not.toEqual([]);
 });
 
 describe('a deleted call', () => {

@@ -24,7 +24,7 @@ import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 let world: OwnWorld;
 let locks: Session;
 let globex: Filled;
-let theirs: Record<string, string[]>;
+let globexRows: Record<string, string[]>;
 /** Each test has an organization of its own. */
 let acme: Filled;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   world = await startWorld();
   locks = await openSession(world.databaseUrl);
   globex = await fill(world, 'globex');
-  theirs = await everythingOf(world, globex.id);
+  globexRows = await everythingOf(world, globex.id);
 });
 afterAll(async () => {
   await locks?.close();
@@ -42,7 +42,7 @@ beforeEach(async () => {
   acme = await fill(world);
 });
 afterEach(async () => {
-  expect(await everythingOf(world, globex.id)).toEqual(theirs);
+  expect(await everythingOf(world, globex.id)).toEqual(globexRows);
   expect(await wrongDays(world)).toEqual([]);
   expect(await orphans(world)).toEqual([]);
 });
@@ -161,9 +161,9 @@ describe('an import that waits for another one while a deletion begins refuses l
     await locks.query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [`${service}.import:${acme.id}`]);
     const importing = world.tryLoad([line()]);
     await lockWaiter(world.databaseUrl, `crs-${service}-import`);
-    const begun = Promise.withResolvers<void>();
-    const erasing = eraseOf(world, acme.id, kind, (step) => (step === 'entities' ? begun.resolve() : undefined));
-    await begun.promise;
+    const deletionStarted = Promise.withResolvers<void>();
+    const erasing = eraseOf(world, acme.id, kind, (step) => (step === 'entities' ? deletionStarted.resolve() : undefined));
+    await deletionStarted.promise;
     await locks.query('commit');
     expect(await importing).toEqual({ accepted: 0, unchanged: 0, refused: [`1: ${problem}`] });
     expect(await erasing).toBe(true);

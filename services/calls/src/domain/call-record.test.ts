@@ -265,11 +265,11 @@ test.each([
   ['notes', MAX_ITEMS, (i: number) => ({ email: `${i}@acme.example` })],
   ['transcript', 20_000, () => ({ text: '' })],
   ['redacted_transcript', 20_000, () => ({ text: '' })],
-])('%s may have at most %i items, and a longer list is refused before its items are read', (field, most, item) => {
+])('%s may have at most %i items, and a longer list is refused before its items are read', (field, max, item) => {
   const list = (length: number) => Array.from({ length }, (_, i) => item(i));
-  expect(parse({ ...REQUIRED, [field]: list(most) })).toHaveProperty('record');
-  const reason = `must have at most ${most} items`;
-  expect(parse({ ...REQUIRED, [field]: list(most + 1) })).toEqual({ field, reason });
+  expect(parse({ ...REQUIRED, [field]: list(max) })).toHaveProperty('record');
+  const reason = `must have at most ${max} items`;
+  expect(parse({ ...REQUIRED, [field]: list(max + 1) })).toEqual({ field, reason });
   // The first item is bad, too, but the reason is the length.
-  expect(parse({ ...REQUIRED, [field]: [0, ...list(most)] })).toEqual({ field, reason });
+  expect(parse({ ...REQUIRED, [field]: [0, ...list(max)] })).toEqual({ field, reason });
 });

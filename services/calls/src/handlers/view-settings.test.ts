@@ -21,7 +21,11 @@ function fakeAuth(validMs: number) {
   };
   const respond = (n: number) =>
     requests[n]!.resolve({ allowedFields: [], anonymize: false, version: n, changedAt: new Date(0), validMs });
-  return { requests, respond, settings: new CurrentSettings(auth as unknown as ConstructorParameters<typeof CurrentSettings>[0]) };
+  return {
+    requests,
+    respond,
+    settings: new CurrentSettings(auth as unknown as ConstructorParameters<typeof CurrentSettings>[0]),
+  };
 }
 
 const versions = async (settings: Promise<{ version: number }>[]) => (await Promise.all(settings)).map(({ version }) => version);

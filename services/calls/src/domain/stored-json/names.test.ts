@@ -31,7 +31,7 @@ describe('the shown name', () => {
 });
 
 describe('a pseudonym', () => {
-  // Integrators store pseudonyms. The secret never rotates, so the derivation must not change either.
+  // Clients recognize a person by this name. The secret never rotates, so only a changed derivation could change it.
   test('never changes', () => {
     expect(anonymized('Eva Muster')).toBe('Expert RLQUVFQ2');
   });
@@ -77,7 +77,14 @@ describe('the replacement for the name in participants and transcripts', () => {
     ['the alias if the field is not enabled', 'Eva', 'Expert 7', false, false, 'Expert 7'],
     ['the alias if the field is not enabled and the name is anonymized', 'Eva', 'Expert 7', false, true, 'Expert 7'],
     ['the role if the field is not enabled and there is no alias', 'Eva', null, false, false, 'Interviewee'],
-    ['the role if the field is not enabled, the name is anonymized and there is no alias', 'Eva', null, false, true, 'Interviewee'],
+    [
+      'the role if the field is not enabled, the name is anonymized and there is no alias',
+      'Eva',
+      null,
+      false,
+      true,
+      'Interviewee',
+    ],
     ['the role if the field is not enabled and the alias is blank', 'Eva', '', false, false, 'Interviewee'],
     ['absent if no name is recorded', null, 'Expert 7', false, true, undefined],
     ['absent if the recorded name is blank', ' ', 'Expert 7', false, true, undefined],

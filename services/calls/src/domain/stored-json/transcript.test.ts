@@ -30,7 +30,11 @@ describe('the text of a transcript in segments', () => {
   test.each<[string, Segment[], string]>([
     ['segments with a speaker', [segment('Ann', 'Hello.'), segment('Eva', 'Hi.')], 'Ann: Hello.\nEva: Hi.'],
     ['segments without a speaker', [segment(null, 'Hello.'), segment('', 'Hi.')], 'Hello.\nHi.'],
-    ['segments of several lines and of none', [segment('Ann', 'a\nb'), segment('Eva', ''), segment(null, '')], 'Ann: a\nb\nEva: \n'],
+    [
+      'segments of several lines and of none',
+      [segment('Ann', 'a\nb'), segment('Eva', ''), segment(null, '')],
+      'Ann: a\nb\nEva: \n',
+    ],
   ])('joins %s', (_, segments, text) => {
     expect(rendered(segments, null, 'X')).toEqual({ text, segments });
   });
@@ -41,11 +45,7 @@ describe('the clean text of Q&A blocks', () => {
     ['no blocks', [], null],
     ['empty blocks', [block(null, null), block(null, null)], null],
     ['one block', [block('Why?', 'Because.')], 'Q: Why?\nA: Because.'],
-    [
-      'an empty block among others',
-      [block('1?', '1.'), block(null, null), block('2?', '2.')],
-      'Q: 1?\nA: 1.\n\nQ: 2?\nA: 2.',
-    ],
+    ['an empty block among others', [block('1?', '1.'), block(null, null), block('2?', '2.')], 'Q: 1?\nA: 1.\n\nQ: 2?\nA: 2.'],
     ['a block without a question', [block(null, 'Because.')], 'A: Because.'],
     ['a block without an answer', [block('Why?', null)], 'Q: Why?'],
     ['a block of empty texts, which are kept', [block('', '')], 'Q: \nA: '],
@@ -162,7 +162,13 @@ describe('the interviewee in segments', () => {
     ['that repeats itself', 'a: a', segment('a', 'a: a: b'), segment('X', 'X: a: b'), 'X: a: b'],
     ['that ends in a colon', 'Dr:', segment('Dr', ': a'), segment('X', ': a'), 'X : a'],
     ['that is the whole speaker', 'Dr: Eva', segment('Dr: Eva', 'a: b'), segment('X', 'a: b'), 'X: a: b'],
-    ['that is only partly there, which stays', 'Dr: Eva', segment('Dr', 'Ann: hello'), segment('Dr', 'Ann: hello'), 'Dr: Ann: hello'],
+    [
+      'that is only partly there, which stays',
+      'Dr: Eva',
+      segment('Dr', 'Ann: hello'),
+      segment('Dr', 'Ann: hello'),
+      'Dr: Ann: hello',
+    ],
   ])('is replaced under a name with a colon, %s', (_, name, before, after, text) => {
     expect(rendered([before], name, 'X')).toEqual({ text, segments: [after] });
     expect(rendered([before], name, undefined).segments).toEqual([before]);

@@ -10,12 +10,12 @@ import {
   fill,
   ONE,
   orphans,
-  visibleProjects,
   TARGETS,
   totalOf,
   tracesOf,
   TWO,
   userIdOf,
+  visibleProjects,
   wrongDays,
   type Filled,
 } from './_deletions.ts';

@@ -103,7 +103,7 @@ describe('the database', () => {
       'The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ' +
         'it needs CREATEROLE, and CREATE on the database.',
     );
-    // The schema that the errorOf attempt created belongs to its role.
+    // The schema that the failed attempt created belongs to its role.
     await query(target.database.url, 'drop schema install cascade');
     await query(target.postgres.url, `grant create on database ${target.database.name} to managed`);
     await target.run(as('managed'));

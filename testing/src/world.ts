@@ -1,3 +1,4 @@
+/** The whole system in the process of a test. */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';

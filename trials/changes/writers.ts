@@ -1,3 +1,4 @@
+/** The imports that run during the trial of the change feed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
@@ -52,7 +53,7 @@ function call(random: Random): object {
   };
 }
 
-/** What a writer imports at a time, and its mean pause. */
+/** The records that a writer imports at once, and its mean pause between imports. */
 interface Writer {
   records: (random: Random) => object[];
   pauseMs: number;

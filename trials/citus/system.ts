@@ -1,3 +1,4 @@
+/** A system on a database of a Citus cluster, with organizations to read from and the load for the trials of Citus. */
 import { connect } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { prepareDatabase, startStack } from '@crs/local/stack';

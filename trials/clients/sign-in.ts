@@ -17,7 +17,7 @@ say(`challenged, registered as ${id.replace(/_.*/, '_...')}`);
 
 const person = await openBrowser();
 const { page } = person;
-await page.goto(assistant.authorization!);
+await page.goto(assistant.authorizationUrl!);
 await person.look('sign-in');
 await person.enterEmail();
 await person.look('sign-in-password');
@@ -27,8 +27,8 @@ await person.look('sign-in-refused');
 await person.enterPassword();
 await page.getByRole('button', { name: 'Allow' }).waitFor();
 await person.look('consent');
-await person.decide(assistant.authorization!, 'Allow');
-await transport.finishAuth(assistant.answer!);
+await person.decide(assistant.authorizationUrl!, 'Allow');
+await transport.finishAuth(assistant.callbackParams!);
 const client = newClient();
 await client.connect(new StreamableHTTPClientTransport(url, { authProvider: assistant }));
 await listProjects();
@@ -43,8 +43,8 @@ say('refreshed with a token that rotated');
 
 const other = await Assistant.start();
 await assert.rejects(newClient().connect(new StreamableHTTPClientTransport(url, { authProvider: other })), UnauthorizedError);
-await person.decide(other.authorization!, 'Deny');
-const { error, state, iss } = Object.fromEntries(other.answer!);
+await person.decide(other.authorizationUrl!, 'Deny');
+const { error, state, iss } = Object.fromEntries(other.callbackParams!);
 assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: other.state(), iss: origin });
 say('denied: access_denied');
 
@@ -52,7 +52,7 @@ for (const [name, value] of [
   ['client_id', 'dcr_unknown'],
   ['redirect_uri', `${assistant.redirectUrl}/`],
 ] as const) {
-  const wrong = new URL(assistant.authorization!);
+  const wrong = new URL(assistant.authorizationUrl!);
   wrong.searchParams.set(name, value);
   const response = await page.goto(wrong.href);
   assert.equal(response.status(), 400);
@@ -79,9 +79,9 @@ while ((await statusFor(second.access_token)) !== 401) {
 }
 say(`disconnected: 401 after ${Math.round(performance.now() - since)} ms`);
 await person.look('disconnected');
-assistant.authorization = undefined;
+assistant.authorizationUrl = undefined;
 await assert.rejects(listProjects());
-assert(assistant.authorization, 'the user does not have to consent again');
+assert(assistant.authorizationUrl, 'the user does not have to consent again');
 say('the refresh token is refused too, and the user has to consent again');
 
 await page.getByRole('button', { name: 'Sign out' }).click();

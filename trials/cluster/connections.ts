@@ -1,3 +1,4 @@
+/** Step of the cluster trial that checks by real connections whether the cluster enforces the network policies. */
 import { kubectl, NAME } from './cluster.ts';
 import { IMAGE } from './release.ts';
 

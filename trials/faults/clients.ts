@@ -1,3 +1,4 @@
+/** The load of the fault trials: clients that send requests to the gateways and report the outcome of each. */
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRequest } from '@crs/testing/send-request';

@@ -1,3 +1,4 @@
+/** The requests of the fault trials, each with a check of its responses. */
 import { randomUUID } from 'node:crypto';
 import type { HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';

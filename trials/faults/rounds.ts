@@ -1,3 +1,4 @@
+/** The fault trial: breaks one component at a time under load, and checks refusals, recovery and stored projects. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PROCESS_NAMES } from '@crs/testing/processes';
@@ -91,7 +92,7 @@ export async function breakInTurn(
   return results;
 }
 
-/** Longer than the deadline of most requests, because they would otherwise only wait for the end of the pause. */
+/** Longer than the deadline of most requests. After a shorter pause, requests would succeed late instead of failing. */
 const DURATION_MS = { killed: 2_000, paused: 6_000, slow: 3_500 };
 
 async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<void> {

@@ -1,3 +1,4 @@
+/** The system of the fault trials, whose components can be killed, paused or disconnected. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

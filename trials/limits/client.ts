@@ -1,3 +1,4 @@
+/** Clients that send requests that count against a rate limit, and record when each was admitted or refused. */
 import { Agent } from 'node:http';
 import { sendRequest } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';

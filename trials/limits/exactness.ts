@@ -1,3 +1,4 @@
+/** Measurements of rate limits without faults: how many requests each window admits, and who is admitted at its reset. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
 import { offer, restClient, toolClient } from './client.ts';

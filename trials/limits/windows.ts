@@ -1,3 +1,4 @@
+/** Evaluates the admissions that clients have recorded: finds the windows of a rate limit, and counts in them. */
 import type { LimitedResponse } from './client.ts';
 
 /** One window as seen by the clients. */

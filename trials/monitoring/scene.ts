@@ -1,3 +1,4 @@
+/** The system of the monitoring trials, with functions that cause the events that alerts are about. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, openSync } from 'node:fs';

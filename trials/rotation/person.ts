@@ -1,3 +1,4 @@
+/** A person who uses a browser and an assistant while secrets rotate. */
 import { createHash, randomBytes } from 'node:crypto';
 import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
@@ -5,7 +6,7 @@ import { Balancer, type Gateways } from '../faults/balancer.ts';
 
 const CALLBACK = 'https://assistant.example/callback';
 const TIMEOUT_MS = 16_000;
-/** More than the pages of an interaction. */
+/** More pages than any sign-in has. Ends a redirect loop. */
 const MAX_PAGES = 8;
 
 export interface Account {

@@ -1,3 +1,4 @@
+/** How each secret is rotated, step by step as in the runbooks. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -19,7 +20,7 @@ import { redisCommand } from './redis-command.ts';
 
 export const ORGANIZATION = 'acme';
 const NEW_SECRET = 'another-secret-that-is-long-enough-0123456789';
-/** Pause in which clients resolve names again and reconnect. A cluster, too, waits until a pod is ready. */
+/** Pause in which clients resolve names again and reconnect. A cluster waits similarly, until the new pod is ready. */
 export const CALM_MS = 1_200;
 /** A new key is published for ten seconds before it signs. Replicas, gateways and requests in flight need some more time. */
 const KEY_SIGNS_MS = 15_000;

@@ -22,18 +22,21 @@ async function startServer(refused = 0) {
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
 }
 
-test.each([false, true])('a call that is cut off after its headers fails as unavailable and is not repeated; retry: %s', async (retry) => {
-  const { address, begun } = await startServer();
-  const call = callerOf(address, { retry });
-  const failure: unknown = await call().catch((error: unknown) => error);
-  expect(failure).toMatchObject({
-    kind: 'unavailable',
-    message: 'The test service is not available.',
-    cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
-  });
-  expect((failure as Error).cause).toBeInstanceOf(Error);
-  expect(begun()).toBe(1);
-});
+test.each([false, true])(
+  'a call that is cut off after its headers fails as unavailable and is not repeated; retry: %s',
+  async (retry) => {
+    const { address, begun } = await startServer();
+    const call = callerOf(address, { retry });
+    const failure: unknown = await call().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      kind: 'unavailable',
+      message: 'The test service is not available.',
+      cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
+    });
+    expect((failure as Error).cause).toBeInstanceOf(Error);
+    expect(begun()).toBe(1);
+  },
+);
 
 test('a call that the server refused unprocessed is sent again, even if it must not be retried', async () => {
   const { address, begun } = await startServer(1);

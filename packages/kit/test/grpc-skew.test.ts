@@ -4,7 +4,10 @@ import { REASONS, ServiceError } from '../src/errors.ts';
 import { bindGrpc } from '../src/process/bind.ts';
 import { callerOf, OK, startService } from './_service.ts';
 
-/** A client without retries, and a service. @param refusals number of calls that the service first refuses, like replicas of a version that does not admit this client */
+/**
+ * Starts a service, and a client of it without retries.
+ * @param refusals number of calls that the service refuses first, like replicas of a version that does not admit this client
+ */
 async function startSkewed(refusals: number) {
   let received = 0;
   const service = await startService(async () => {

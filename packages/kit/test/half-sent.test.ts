@@ -91,7 +91,7 @@ it.each([
   ['refused', 'POST /nothing HTTP/1.1', '404'],
   ['refused, with an unknown Expect header,', 'POST /nothing HTTP/1.1\r\nExpect: nonsense', '404'],
   ['answered', 'POST /unread HTTP/1.1', '200'],
-])('ends the connection of a request that was %s before its body arrived, after 5 s', async (_, head, status) => {
+])('the gateway ends the connection of a request that was %s before its body arrived, after 5 s', async (_, head, status) => {
   const clients = [send(withLength(head)), send(chunked(head))];
   await until(() => clients.every(({ received }) => received !== ''));
   expect(clients.map(statusOf)).toEqual([status, status]);
@@ -102,7 +102,7 @@ it.each([
   await until(() => clients.every(({ isEnded }) => isEnded));
 });
 
-it('refuses a request whose body does not arrive within 5 s, and ends its connection', async () => {
+it('the gateway refuses a request whose body does not arrive within 5 s, and ends its connection', async () => {
   const clients = [send(withLength('POST /read HTTP/1.1')), send(chunked('POST /read HTTP/1.1'))];
   await until(() => reading === 2);
   vi.advanceTimersByTime(BODY_MS - 1);
@@ -117,7 +117,7 @@ it('refuses a request whose body does not arrive within 5 s, and ends its connec
 it.each([
   ['by its Content-Length, before it reads any of it', 'Content-Length: 65537\r\n\r\n{'],
   ['once it has read more than the limit', `Transfer-Encoding: chunked\r\n\r\n10001\r\n${' '.repeat(65_537)}`],
-])('refuses a body that is too large %s, and ends its connection', async (_, rest) => {
+])('the gateway refuses a body that is too large %s, and ends its connection', async (_, rest) => {
   const client = send(`POST /read HTTP/1.1\r\nHost: test\r\n${rest}`);
   await until(() => client.received !== '');
   expect(statusOf(client)).toBe('413');
@@ -125,7 +125,7 @@ it.each([
   await until(() => client.isEnded);
 });
 
-it('keeps the connection of a request whose body arrives after the response', async () => {
+it('the gateway keeps the connection of a request whose body arrives after the response', async () => {
   const client = send('POST /unread HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nha');
   await until(() => client.received !== '');
   client.socket.write('lf');

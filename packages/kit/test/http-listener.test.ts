@@ -30,7 +30,7 @@ async function open(address: string): Promise<Socket> {
   return socket;
 }
 
-it('after stop(), finishes requests in progress with Connection: close, and accepts no connections', async () => {
+it('after stop(), the listener finishes requests in progress with Connection: close, and accepts no connections', async () => {
   const released = Promise.withResolvers<void>();
   let begun = 0;
   const { address, stop } = await start((_request, response) => {
@@ -49,7 +49,7 @@ it('after stop(), finishes requests in progress with Connection: close, and acce
   await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('after stop(), keeps serving during the drain period, with Connection: close', async () => {
+it('after stop(), the listener keeps serving during the drain period, with Connection: close', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'), 500);
   expect(await ask(address)).toBe('keep-alive');
   const started = performance.now();
@@ -60,7 +60,7 @@ it('after stop(), keeps serving during the drain period, with Connection: close'
   expect(performance.now() - started).toBeGreaterThan(490);
 });
 
-it('after the drain period, keeps idle connections open for a while, because their clients may be sending', async () => {
+it('after the drain period, the listener keeps idle connections open for a while, because their clients may be sending', async () => {
   const drainMs = 150;
   const { address, stop } = await start((_request, response) => void response.end('done'), drainMs);
   expect(await ask(address)).toBe('keep-alive');
@@ -73,7 +73,7 @@ it('after the drain period, keeps idle connections open for a while, because the
   expect(performance.now() - began).toBeLessThan(4 * drainMs);
 });
 
-it('does not wait for idle connections in stop() if there is no drain period', async () => {
+it('stop() does not wait for idle connections if the drain period is 0', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'));
   const silent = await open(address);
   await ask(address);

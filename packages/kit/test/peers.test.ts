@@ -120,6 +120,6 @@ describe('a listener that checks the names of its clients', () => {
   });
 });
 
-it("a listener that does not check names admits every certificate of its CA", async () => {
+it('a listener that does not check names admits every certificate of its CA', async () => {
   expect(await call(await startServer(undefined), authority.issue('shared'))).toEqual(['OK']);
 });

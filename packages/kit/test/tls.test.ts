@@ -116,7 +116,9 @@ describe('renewed certificates', () => {
     const renewed = ours.issue('localhost');
     write(directory, renewed, ours);
     vi.advanceTimersByTime(5_000);
-    await expect.poll(() => presentedFingerprint(port, ours, ours.issue('any'))).toBe(new X509Certificate(renewed.cert).fingerprint256);
+    await expect
+      .poll(() => presentedFingerprint(port, ours, ours.issue('any')))
+      .toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
   it('are used after Kubernetes replaces a mounted Secret by swapping a symlink', async () => {

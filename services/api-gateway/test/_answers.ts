@@ -5,7 +5,7 @@ import { sendRaw } from '@crs/testing/send-raw';
 /** Headers whose values differ between responses. */
 const VARYING = new Set(['date', 'x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
 
-/** Reduces a response to what a client could use to distinguish it from another: status, headers and text, without the request id and varying values. */
+/** Reduces a response to what a client could tell it apart by: status, headers and text, without the request id and varying values. */
 export function comparable({ status, headers, text }: RestResponse) {
   return {
     status,

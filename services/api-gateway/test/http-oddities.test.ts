@@ -44,7 +44,11 @@ const ONE = '/v1/calls/call_1';
 describe('Node refuses and closes the connection after', () => {
   it.each([
     ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
-    ['both Content-Length and chunked encoding', lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 4|Transfer-Encoding: chunked`), 400],
+    [
+      'both Content-Length and chunked encoding',
+      lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 4|Transfer-Encoding: chunked`),
+      400,
+    ],
     ['two Content-Length headers', lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 1|Content-Length: 2`), 400],
     ['a request without Host', lines(`GET ${ONE} HTTP/1.1`), 400],
     ['headers larger than 16 KiB', lines(`GET ${ONE} HTTP/1.1|Host: test|X: ${'x'.repeat(17_000)}`), 431],

@@ -151,15 +151,18 @@ describe('a range', () => {
 });
 
 describe('the transcript flags of GET /v1/calls/{call_id}', () => {
-  it.each(['include_verbatim', 'include_redacted', 'include_clean'])('include %s, which must be true or false, and given at most once', async (flag) => {
-    const get = (query: string) => world.rest(`/v1/calls/call_123?${query}`, { key });
-    for (const value of ['true', 'false']) expect((await get(`${flag}=${value}`)).status).toBe(200);
-    for (const query of [`${flag}=TRUE`, `${flag}=1`, `${flag}=`, flag, `${flag}=true&${flag}=true`]) {
-      const { status, json } = await get(query);
-      expect(status, query).toBe(400);
-      expect(json.error.message).toMatch(new RegExp(`^${flag}: `));
-    }
-  });
+  it.each(['include_verbatim', 'include_redacted', 'include_clean'])(
+    'include %s, which must be true or false, and given at most once',
+    async (flag) => {
+      const get = (query: string) => world.rest(`/v1/calls/call_123?${query}`, { key });
+      for (const value of ['true', 'false']) expect((await get(`${flag}=${value}`)).status).toBe(200);
+      for (const query of [`${flag}=TRUE`, `${flag}=1`, `${flag}=`, flag, `${flag}=true&${flag}=true`]) {
+        const { status, json } = await get(query);
+        expect(status, query).toBe(400);
+        expect(json.error.message).toMatch(new RegExp(`^${flag}: `));
+      }
+    },
+  );
 
   it('are its only query parameters', async () => {
     const { status, json } = await world.rest('/v1/calls/call_123?page=1', { key });

@@ -139,7 +139,7 @@ describe(PATH, () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(buildDocument(`http://${world.stack.addresses.api}`))));
   });
 
-  it('needs no key, and ignores a bad one', async () => {
+  it('needs no key, and ignores an invalid one', async () => {
     for (const key of [undefined, 'crk_nonsense', keys['all']]) expect((await world.rest(PATH, { key })).status).toBe(200);
   });
 

@@ -198,7 +198,7 @@ describe('the limits of an IPv6 address', () => {
     expect(await from(0, 4)).toEqual([429, 12, 0]);
     for (let n56 = 1; n56 < 4; n56++)
       for (const n64 of [0, 1, 2, 3]) {
-        // The first request that was refused by the /56 was charged to the /48 too.
+        // One refused request was charged to the /48 too, because the gateway did not know yet that the narrower limit was used up.
         const admitted = n56 === 3 && n64 === 3 ? 2 : 3;
         for (let n = 0; n < admitted; n++) expect(await from(n56, n64)).toEqual([401, 3, 2 - n]);
       }

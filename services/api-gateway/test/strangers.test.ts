@@ -85,7 +85,7 @@ it('a valid key that is not cached is served from an address over its limit, in 
   expect(new Set(await Promise.all(guesses))).toEqual(new Set([429]));
 });
 
-it('the /56 networks of one /48 share one look-up queue', async () => {
+it('keys from different IPv6 /64 networks of one customer share one look-up queue', async () => {
   const network = newNetwork();
   const from = (n: number) => `${network}:${n.toString(16)}::1`;
   for (let n = 0; n < 10; n++) await useUp(from(n));
@@ -104,22 +104,25 @@ describe('a request without a key', () => {
     ['the OpenAPI document', 'GET /v1/openapi.json', '', 200],
     ['the OpenAPI document with a wrong method', 'DELETE /v1/openapi.json', '', 405],
     ['a preflight response', 'OPTIONS /v1/calls', 'Access-Control-Request-Method: GET\r\n', 401],
-  ])('for %s is charged to its address, and gets 429 beyond the limit, which the log counts', async (_, line, headers, status) => {
-    const from = newAddress();
-    const own = await start();
-    onTestFinished(() => own.stop());
-    const send = async () => {
-      const bytes = `${line} HTTP/1.1\r\nHost: a\r\n${headers}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`;
-      return Number(/^HTTP\/1\.1 (\d{3}) /.exec(await sendRaw(own.address, bytes))?.[1]);
-    };
-    const statuses: number[] = [];
-    const began = performance.now();
-    for (let n = 0; n < LIMIT + MORE; n++) statuses.push(await send());
-    expect(statuses).toEqual([...Array.from({ length: LIMIT }, () => status), ...Array.from({ length: MORE }, () => 429)]);
-    // A gateway logs its counts when it stops.
-    await own.stop();
-    expect(logged(world.log, 429, from).requests).toBe(MORE);
-    expect(logged(world.log, 429, from).lines).toBeLessThanOrEqual(mostLines(performance.now() - began));
-    expect(logged(world.log, status, from).requests).toBe(LIMIT);
-  });
+  ])(
+    'for %s is charged to its address, and gets 429 beyond the limit, which the log counts',
+    async (_, line, headers, status) => {
+      const from = newAddress();
+      const own = await start();
+      onTestFinished(() => own.stop());
+      const send = async () => {
+        const bytes = `${line} HTTP/1.1\r\nHost: a\r\n${headers}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`;
+        return Number(/^HTTP\/1\.1 (\d{3}) /.exec(await sendRaw(own.address, bytes))?.[1]);
+      };
+      const statuses: number[] = [];
+      const began = performance.now();
+      for (let n = 0; n < LIMIT + MORE; n++) statuses.push(await send());
+      expect(statuses).toEqual([...Array.from({ length: LIMIT }, () => status), ...Array.from({ length: MORE }, () => 429)]);
+      // A gateway logs its counts when it stops.
+      await own.stop();
+      expect(logged(world.log, 429, from).requests).toBe(MORE);
+      expect(logged(world.log, 429, from).lines).toBeLessThanOrEqual(mostLines(performance.now() - began));
+      expect(logged(world.log, status, from).requests).toBe(LIMIT);
+    },
+  );
 });

@@ -50,7 +50,7 @@ async function openAdmin({ onTestFinished }: TestContext, url: string) {
 
 const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000 };
 
-/** The outcome of a hit, marked if it is late. The bound of 5 s is far above the store's timeout, for slow machines, and far below an unbounded wait. */
+/** The outcome of a hit, marked if it took 5 s: far above the store's timeout, for slow machines, and far below an unbounded wait. */
 async function resultOfHit(store: RedisStore): Promise<string> {
   const started = performance.now();
   const outcome = await store.add(hit).then(

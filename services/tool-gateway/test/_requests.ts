@@ -57,7 +57,7 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
 export const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
 export const toolCall = (name: string, args: unknown = {}) => message('tools/call', { name, arguments: args });
 
-/** Headers and body with which a client of that protocol version sends the message. */
+/** The headers and the body that a client of that protocol version sends for the message. */
 export function spoken(version: string, content: ReturnType<typeof message>, authorization?: string) {
   const headers: Record<string, string | undefined> = {
     'content-type': 'application/json',

@@ -87,7 +87,7 @@ export async function createTenant(organization: string, lane: Lane, given: Give
   };
 }
 
-/** Sends a request to a gateway. @returns whether the response contains the mark. @throws Error for a response other than success, 401 or not found */
+/** Sends a request to a gateway. @returns whether the response contains the mark @throws Error unless it succeeds or is 401 or not found */
 export type Read = (tenant: Tenant, lane: Lane, mark: string) => Promise<boolean>;
 
 const tool =

@@ -51,7 +51,7 @@ let database: TestDatabase;
 let processes: Processes;
 /** The addresses at which the processes call each other, by service. */
 const dialled = new Map<string, string[]>();
-const internalListeners = ()  => [...[...dialled.values()].flat(), ...Object.values(processes.admin).map(named)];
+const internalListeners = () => [...[...dialled.values()].flat(), ...Object.values(processes.admin).map(named)];
 const named = (address: string) => address.replace('127.0.0.1', 'localhost');
 
 beforeAll(async () => {

@@ -57,7 +57,7 @@ describe('a token', () => {
   });
 
   it.each(['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer a.b.c', 'Bearer crk_0000', `Bearer ${'x'.repeat(9_000)}`])(
-    'is refused: %s',
+    'that is malformed is refused: %s',
     async (authorization) => {
       expect(await challengeOf(listed(authorization))).toEqual(refused);
     },

@@ -214,7 +214,7 @@ describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) =>
 });
 
 describe('while the calls service is down', () => {
-  it('a tool call returns an error that says so, and when to try again', async () => {
+  it('a tool call returns an error that it is unavailable, with a retry time', async () => {
     const alone = await startGateway(world, { callsAddress: '127.0.0.1:1', timeoutMs: 1_000 });
     try {
       const authorization = await bearer(world, GLOBEX, BOB);

@@ -87,18 +87,21 @@ describe('while all slots of its organization are occupied, a request', () => {
     await stuck;
   }, 30_000);
 
-  it.each([LEGACY, MODERN])('of protocol version %s to a tool gets an error with a retry time when a fifth of its timeout is left', (version) => {
-    const { answer, waited } = answers.get(`${version} list_projects`)!;
-    expect(waited).toBeGreaterThan(0.75 * TIMEOUT_MS);
-    expect(answer.status).toBe(200);
-    const { code, message: text } = errorOf(answer);
-    const seconds = answer.headers['retry-after'];
-    expect([code, text]).toEqual([
-      'internal_error',
-      `Too many requests are under way. Try again shortly, with fewer at a time. (Retry after ${seconds} s.)`,
-    ]);
-    expect(Number(seconds)).toBeLessThanOrEqual(3);
-  });
+  it.each([LEGACY, MODERN])(
+    'of protocol version %s to a tool gets an error with a retry time when a fifth of its timeout is left',
+    (version) => {
+      const { answer, waited } = answers.get(`${version} list_projects`)!;
+      expect(waited).toBeGreaterThan(0.75 * TIMEOUT_MS);
+      expect(answer.status).toBe(200);
+      const { code, message: text } = errorOf(answer);
+      const seconds = answer.headers['retry-after'];
+      expect([code, text]).toEqual([
+        'internal_error',
+        `Too many requests are under way. Try again shortly, with fewer at a time. (Retry after ${seconds} s.)`,
+      ]);
+      expect(Number(seconds)).toBeLessThanOrEqual(3);
+    },
+  );
 
   it.each(CASES.filter(({ what }) => what !== 'list_projects'))(
     'of protocol version $version for $what needs a slot too, and gets 503 with Retry-After',

@@ -21,7 +21,7 @@ const time = (n: number) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISO
 interface List {
   name: string;
   key: string;
-  /** Arguments with which Ann sees the rows. */
+  /** Arguments for which Ann gets the rows. */
   args: object;
   /** The import record of the n-th row, with that time. */
   row: (organization: string, n: number, at: string) => object;

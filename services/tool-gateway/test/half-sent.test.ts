@@ -79,7 +79,7 @@ describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
     for (const answer of answers) expect(answer).toMatch(BODY_TIMED_OUT);
   });
 
-  it('does not prevent others from signing in, even if there are 160', async () => {
+  it('does not prevent others from signing in, even if 160 of them are pending', async () => {
     const gateway = await startGateway(world, {
       authHttpAddress: world.stack.addresses.authHttp,
       trustedProxies: parseNetworks('127.0.0.1')!,

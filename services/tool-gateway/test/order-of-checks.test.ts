@@ -5,7 +5,10 @@ import { ask, bearer, errorOf, LEGACY, MODERN, spoken, toolCall, type Answer } f
 const ANN = 'ann@acme.example';
 
 let world: World;
-/** Tokens of a user with a used-up limit and of a user with a high one: for each, a token with every scope, and a `narrow` one without the scope that the tool requires. */
+/**
+ * Tokens of two users, one with a used-up limit (`exhausted`) and one with a high limit (`plenty`). Each has a token with every scope, and a
+ * `narrow` one without the scope that the tool requires.
+ */
 const tokens: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -54,8 +57,18 @@ const FAULTS: (Fault & { expected: unknown })[] = [
   { what: 'a bad token', make: ({ headers }) => (headers['authorization'] = 'Bearer bad'), shows: status, expected: 401 },
   { what: 'a wrong method', make: (draft) => (draft.method = 'PUT'), shows: status, expected: 405 },
   { what: 'a wrong content type', make: ({ headers }) => (headers['content-type'] = 'text/plain'), shows: status, expected: 415 },
-  { what: 'an unacceptable Accept header', make: ({ headers }) => (headers['accept'] = 'text/html'), shows: status, expected: 406 },
-  { what: 'a body over 64 KiB', make: ({ wrap }) => wrap.push((body) => body + ' '.repeat(65_536)), shows: status, expected: 413 },
+  {
+    what: 'an unacceptable Accept header',
+    make: ({ headers }) => (headers['accept'] = 'text/html'),
+    shows: status,
+    expected: 406,
+  },
+  {
+    what: 'a body over 64 KiB',
+    make: ({ wrap }) => wrap.push((body) => body + ' '.repeat(65_536)),
+    shows: status,
+    expected: 413,
+  },
   { what: 'malformed JSON', make: ({ wrap }) => wrap.push((body) => body.slice(0, -1)), shows: rpc, expected: [400, -32700] },
   { what: 'a batch', make: ({ wrap }) => wrap.push((body) => `[${body}]`), shows: rpc, expected: [400, -32600] },
   {
@@ -111,11 +124,14 @@ describe.each([LEGACY, MODERN])('a client of %s', (version) => {
     expect((await send(version, [])).json.result.structuredContent).toEqual({ calls: [], next_cursor: null });
   });
 
-  it.each(FAULTS.map((fault, n) => ({ ...fault, n })))('gets the error for $what, whatever later faults the request has', async (fault) => {
-    const after = FAULTS.slice(fault.n + 1);
-    for (const later of [[], ...after.map((one) => [one]), after]) {
-      const answer = await send(version, [fault, ...later]);
-      expect(fault.shows(answer), `with ${later.map(({ what }) => what).join(', ') || 'nothing else'}`).toEqual(fault.expected);
-    }
-  });
+  it.each(FAULTS.map((fault, n) => ({ ...fault, n })))(
+    'gets the error for $what, whatever later faults the request has',
+    async (fault) => {
+      const after = FAULTS.slice(fault.n + 1);
+      for (const later of [[], ...after.map((one) => [one]), after]) {
+        const answer = await send(version, [fault, ...later]);
+        expect(fault.shows(answer), `with ${later.map(({ what }) => what).join(', ') || 'nothing else'}`).toEqual(fault.expected);
+      }
+    },
+  );
 });

@@ -163,12 +163,9 @@ describe('protocol versions up to 2025-11-25', () => {
     expect(await rpc({ ...listed(), body: message('nope') })).toEqual([200, 7, -32601]);
   });
 
-  it.each(['nope', '', 'LIST_CALLS', 'constructor', undefined, 7])(
-    'the unknown tool %s gets a JSON-RPC error',
-    async (name) => {
-      expect(await rpc({ ...listed(), body: message('tools/call', { name, arguments: {} }) })).toEqual([200, 7, -32602]);
-    },
-  );
+  it.each(['nope', '', 'LIST_CALLS', 'constructor', undefined, 7])('the unknown tool %s gets a JSON-RPC error', async (name) => {
+    expect(await rpc({ ...listed(), body: message('tools/call', { name, arguments: {} }) })).toEqual([200, 7, -32602]);
+  });
 
   it.each([{}, { ttl: 60_000 }, 7])(
     'a call that requests the task %j gets its result directly, because tasks are not supported',
@@ -218,7 +215,7 @@ describe('protocol version 2026-07-28', () => {
     expect(json.result.tools).toHaveLength(4);
   });
 
-  it.each(['2027-01-01', '1999-01-01'])('is listed as supported in the 400 for the unknown version %s', async (version) => {
+  it.each(['2027-01-01', '1999-01-01'])('is named as supported in the 400 for the unknown version %s', async (version) => {
     const { status, json } = await ask(spoken(version, toolCall('list_calls'), token));
     expect([status, json.id, json.error.code, json.error.data.supported]).toEqual([400, 7, -32022, [MODERN]]);
   });

@@ -16,7 +16,7 @@ afterAll(() => close?.());
 const TIMES = 2;
 const PAUSE_MS = 100;
 
-describe('every gateway refuses or hides within its time limit', () => {
+describe('within its time limit, every gateway refuses or hides', () => {
   /** The time from the acknowledgement of a change to the latest request that still succeeded. */
   let lastMs = 0;
   let responses = 0;
@@ -26,7 +26,7 @@ describe('every gateway refuses or hides within its time limit', () => {
     ),
   );
 
-  it.concurrent.each(RIGHTS.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, revoke })  => {
+  it.concurrent.each(RIGHTS.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, revoke }) => {
     const organization = await createTenant(tenant(`org-${n}`), lanes[n % 2]!, given);
     const answers: { gateway: number; read: number; sentAt: number; done: number; shown: boolean }[] = [];
     const warm = lanes.map(() => Promise.withResolvers<void>());

@@ -56,7 +56,7 @@ function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
   return { method: 'POST', path, headers: FORM, body: form({ ...Object.fromEntries(hidden), ...fields }) };
 }
 
-describe("with requests to the tools' origin only, a client", () => {
+describe("with requests only to the tools' origin, a client", () => {
   it('finds an issuer of the same origin, all of whose endpoints exist', async () => {
     const challenge = (await send({ method: 'POST', path: '/mcp' })).headers['www-authenticate']!;
     const { pathname } = new URL(/resource_metadata="([^"]+)"/.exec(challenge)![1]!);

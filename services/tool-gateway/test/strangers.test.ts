@@ -48,7 +48,12 @@ const logged = (status: number, from: string) => loggedIn(log, status, from);
 
 describe.each<[string, Ask, number, number]>([
   ['a message for a foreign Host', { ...listed(), headers: { ...listed().headers, host: 'evil.example' } }, 403, LIMIT],
-  ['a message from a foreign page', { ...listed(), headers: { ...listed().headers, origin: 'https://evil.example' } }, 403, LIMIT],
+  [
+    'a message from a foreign page',
+    { ...listed(), headers: { ...listed().headers, origin: 'https://evil.example' } },
+    403,
+    LIMIT,
+  ],
   ['a preflight for a message', { method: 'OPTIONS', headers: preflight }, 204, PREFLIGHTS],
   [
     'a preflight from a foreign page',
@@ -56,12 +61,7 @@ describe.each<[string, Ask, number, number]>([
     403,
     PREFLIGHTS,
   ],
-  [
-    'a sign-in page for a foreign Host',
-    { method: 'GET', path: '/connections', headers: { host: 'evil.example' } },
-    403,
-    LIMIT,
-  ],
+  ['a sign-in page for a foreign Host', { method: 'GET', path: '/connections', headers: { host: 'evil.example' } }, 403, LIMIT],
   ['a preflight for sign-in', { method: 'OPTIONS', path: '/token', headers: preflight }, 204, PREFLIGHTS],
   ['OPTIONS at sign-in without the headers of a preflight', { method: 'OPTIONS', path: '/token' }, 204, LIMIT],
   ['a wrong method at sign-in', { method: 'DELETE', path: '/token' }, 405, LIMIT],

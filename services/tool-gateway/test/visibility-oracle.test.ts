@@ -16,8 +16,8 @@ import {
 } from './_oracle.ts';
 
 /**
- * The number of random data sets. Those of the default seed cover every filter and every combination of reasons to see a project, and kill each mutant in
- * `testing/src/mutants/visibility.ts`. Set `CRS_WORLDS=500 CRS_TEST_SEED=7` to test more and others.
+ * The number of random data sets. Those of the default seed cover every filter and every combination of reasons to see a project,
+ * and kill each mutant in `testing/src/mutants/visibility.ts`. Set `CRS_WORLDS=500 CRS_TEST_SEED=7` to test more and others.
  */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 37);
@@ -104,10 +104,13 @@ describe(`the view of each user, in ${WORLDS} random data sets (seed ${SEED})`, 
     WORLDS * 30_000,
   );
 
-  it.runIf(process.env['CRS_TEST_SEED'] === undefined)('was compared with every filter and every combination of reasons to see a project', () => {
-    expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
-    expect(covered.reasons.size).toBe(8);
-  });
+  it.runIf(process.env['CRS_TEST_SEED'] === undefined)(
+    'was compared with every filter and every combination of reasons to see a project',
+    () => {
+      expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
+      expect(covered.reasons.size).toBe(8);
+    },
+  );
 });
 
 async function compare(tools: Tools, oracle: Oracle, argumentSets: Filters[]): Promise<void> {

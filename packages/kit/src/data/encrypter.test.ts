@@ -41,8 +41,8 @@ describe.each([
   });
 });
 
-describe('a list of secrets during rotation', () => {
-  it('encrypts with its first secret, and decrypts with any secret in it', () => {
+describe('an encrypter with a list of secrets', () => {
+  it('encrypts with the first secret, and decrypts with any secret in the list', () => {
     const lists = [OLD, `0:${OLD},b:${NEW}`, `b:${NEW},0:${OLD}`].map((each) => encrypterOf(each));
     expect(lists.map((encrypter) => secretIdOf(encrypter.encrypt(plain)))).toEqual(['0', '0', 'b']);
     // During a rollout, replicas with the previous and the next list run side by side.

@@ -58,7 +58,12 @@ describe("a client's address", () => {
     ['one proxy that is listed by its address', '192.0.2.7', '203.0.113.9', '203.0.113.9'],
     ['a proxy over IPv6', 'fd00::5', '2001:db8::7', '2001:db8::/64'],
     ['several proxies', '10.0.0.1', '203.0.113.9, 10.9.9.9, ::ffff:10.0.0.2, fd00::1', '203.0.113.9'],
-    ['a proxy, with entries that the client forged on the left', '10.0.0.1', '198.51.100.1, 10.0.0.5, 203.0.113.9', '203.0.113.9'],
+    [
+      'a proxy, with entries that the client forged on the left',
+      '10.0.0.1',
+      '198.51.100.1, 10.0.0.5, 203.0.113.9',
+      '203.0.113.9',
+    ],
     ['several proxies, with forged entries on the left', '10.0.0.1', '10.0.0.9, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
     ['a proxy, with and without white space between entries', '10.0.0.1', '198.51.100.1,\t203.0.113.9 ', '203.0.113.9'],
   ])('behind %s is the rightmost entry that is not a trusted proxy', (_, peer, forwarded, address) => {

@@ -177,12 +177,15 @@ describe('a timestamp', () => {
     },
   );
 
-  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))('with %i fraction digits is truncated to the millisecond', (digits) => {
-    const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
-    expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
-    expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 123);
-    expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10, 1][digits - 1] ?? 0);
-  });
+  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))(
+    'with %i fraction digits is truncated to the millisecond',
+    (digits) => {
+      const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
+      expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
+      expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 123);
+      expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10, 1][digits - 1] ?? 0);
+    },
+  );
 
   it('is never rounded up into the next second, day or year', () => {
     expect(parse('?from=2024-12-31T23:59:59.9999999Z').from?.toISOString()).toBe('2024-12-31T23:59:59.999Z');

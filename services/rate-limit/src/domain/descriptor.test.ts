@@ -15,7 +15,9 @@ it('a subject has one counter per limit, whether a rule entry, an override or a 
     { entries: subject, limit: { requestsPerUnit: 600, unit: 'MINUTE' as const } },
     { entries: subject },
   ];
-  const charges = descriptors.map((parts) => readDescriptor('call-research', RateLimitDescriptor.fromPartial(parts), defaults, 'it'));
+  const charges = descriptors.map((parts) =>
+    readDescriptor('call-research', RateLimitDescriptor.fromPartial(parts), defaults, 'it'),
+  );
   const rule = { requests: 600, periodSeconds: 60 };
   const charge = {
     key: 'rl:{call-research:kind=organization:id=acme}:600/60',

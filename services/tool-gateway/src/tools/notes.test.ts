@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { LISTED } from '../protocol/serve-tools.ts';
 
 /**
- * Facts in the specification about a field, and the words in its description that tell them to a model. A path begins with `in` for a parameter and with
- * `out` for a response field; the rest are property names, with lists left out.
+ * Facts in the specification about a field, and the words in its description that tell them to a model. A path begins with `in`
+ * for a parameter and with `out` for a response field; the rest are property names, with lists left out.
  */
 const NOTES: [tool: string, path: string, note: RegExp][] = [
   ['get_call', 'in.call_id', /id from list_calls/],

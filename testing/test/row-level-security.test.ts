@@ -209,12 +209,12 @@ describe('every tenant table', () => {
 
   it('shows an operator above organizations no row, except for organizations and the audit trail', async () => {
     for (const { name, service } of protectedTables()) {
-      const shown = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
+      const expected = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
       const found = await as(service, '*', (client) => organizationsIn(client, name));
       expect(
         found.filter((id) => id !== '*'),
         name,
-      ).toEqual(shown);
+      ).toEqual(expected);
     }
   });
 

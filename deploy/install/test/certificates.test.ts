@@ -226,8 +226,8 @@ describe('the CA', () => {
   it.each([
     ['an operator requests that', 0, () => (authority()['replace'] = 'at-once')],
     ['the old one has expired', -731 * DAY, () => undefined],
-  ])('is replaced in a single run if %s', async (_, made, prepare) => {
-    await maintain(made);
+  ])('is replaced in a single run if %s', async (_, createdAt, prepare) => {
+    await maintain(createdAt);
     const first = authority()['ca.crt'];
     prepare();
     await maintain(0);

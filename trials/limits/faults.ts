@@ -47,7 +47,7 @@ export async function outage(
   const failures = await system.countFailures();
   await sleep((windowsAfter + 1) * (periodMs + 100));
   const responses = await load.stop();
-  const after = windowsOf(responses, periodMs).filter(({ opened }) => opened >= recoveredAt + 2_000);
+  const after = windowsOf(responses, periodMs).filter(({ openedAt }) => openedAt >= recoveredAt + 2_000);
   return {
     limit: rule.requests,
     responses: responses.length,

@@ -19,7 +19,10 @@ const ids: string[] = [];
 let cursor: string | null | undefined;
 let pages = 0;
 do {
-  const page = await callTool<{ calls: Row[]; next_cursor: string | null }>('list_calls', { limit: 5, ...(cursor && { cursor }) });
+  const page = await callTool<{ calls: Row[]; next_cursor: string | null }>('list_calls', {
+    limit: 5,
+    ...(cursor && { cursor }),
+  });
   ids.push(...idsOf(page.calls));
   assert(ids.length <= demo.calls.length, 'paging has no end');
   cursor = page.next_cursor;

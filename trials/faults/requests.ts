@@ -128,7 +128,11 @@ function toolError({ headers, body }: HttpResponse): Verdict | undefined {
   if (error !== undefined) return { status: 200, served: false, wrong: `a protocol error: ${body.slice(0, 300)}` };
   if (result?.isError !== true) return undefined;
   const message = (JSON.parse(result.content[0]!.text) as { error: { message: string } }).error.message;
-  const status = message.startsWith('The service is not available') ? 503 : message.startsWith('The request took too long') ? 504 : 500;
+  const status = message.startsWith('The service is not available')
+    ? 503
+    : message.startsWith('The request took too long')
+      ? 504
+      : 500;
   const wrong = status === 500 ? message : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
   return { status, served: false, wrong };
 }

@@ -51,7 +51,9 @@ export async function startScene() {
   };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const get = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
-    fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((response) => response.arrayBuffer());
+    fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((response) =>
+      response.arrayBuffer(),
+    );
   let batch = 0;
   /** Imports a file with valid and invalid lines. */
   const importLines = async () => {

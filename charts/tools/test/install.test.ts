@@ -43,7 +43,11 @@ describe('the install Job', () => {
       calls: { existingSecret: 'calls-postgres', serviceUrl: 'postgres://pooler:6432/calls' },
       entities: { existingSecret: 'entities-postgres', key: 'URL' },
     };
-    const installJob = find(await render({ files: ['examples/production.yaml'], values: { database: { apart } } }), 'Job', INSTALL);
+    const installJob = find(
+      await render({ files: ['examples/production.yaml'], values: { database: { apart } } }),
+      'Job',
+      INSTALL,
+    );
     const env = (installJob.spec.template.spec.containers[0].env as Manifest[]).filter(({ name }) =>
       /_(CALLS|ENTITIES|PROJECTS)$/.test(name),
     );

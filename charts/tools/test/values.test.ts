@@ -54,14 +54,22 @@ describe('rendering rejects', () => {
       'Give toolbox.pod another serviceAccount.name than auth',
     ],
     ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
-    ['imagePullSecrets in the old form', { imagePullSecrets: ['a'] }, 'Write imagePullSecrets as Kubernetes does: [{ name: a }].'],
+    [
+      'imagePullSecrets in the old form',
+      { imagePullSecrets: ['a'] },
+      'Write imagePullSecrets as Kubernetes does: [{ name: a }].',
+    ],
     ['DNS servers in the old form', { networkPolicy: { dns: [] } }, 'Move the list networkPolicy.dns to networkPolicy.dns.to.'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
     ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
-    ["a separate database server for auth", { database: { apart: { auth: { existingSecret: 'a' } } } }, '/database/apart'],
-    ['a separate database server without a Secret', { database: { apart: { calls: { key: 'URL' } } } }, "missing property 'existingSecret'"],
+    ['a separate database server for auth', { database: { apart: { auth: { existingSecret: 'a' } } } }, '/database/apart'],
+    [
+      'a separate database server without a Secret',
+      { database: { apart: { calls: { key: 'URL' } } } },
+      "missing property 'existingSecret'",
+    ],
     ['a trusted proxy that is not a network', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
     ['a job without arguments', { jobs: { a: {} } }, "missing property 'args'"],
     ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
@@ -195,8 +203,10 @@ describe('access from outside', () => {
 describe('ServiceAccounts', () => {
   const accountsOf = (manifests: Manifest[]) =>
     new Map(pods(manifests).map(({ name, spec }) => [name.replace(`${NAME}-`, ''), spec.serviceAccountName as string]));
-  const createdAccounts = (manifests: Manifest[]) => ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
-  const boundAccounts = (manifests: Manifest[]) => ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
+  const createdAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
+  const boundAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
 
   test('have the names that values give them', async () => {
     const manifests = await render({

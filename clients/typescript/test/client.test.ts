@@ -50,9 +50,12 @@ it('the constructor throws for a key that can not be sent in a header', () => {
   expect(() => new CallResearch({ key: 'crk_\nx', baseUrl: 'http://x' })).toThrow(TypeError);
 });
 
-it.each(['', 'nonsense', 'ftp://x', 'https://'])('the constructor throws for the base URL %j, and names the schemes that it may have', (baseUrl) => {
-  expect(() => new CallResearch({ key: 'crk_x', baseUrl })).toThrow('baseUrl: must begin with https:// or http://');
-});
+it.each(['', 'nonsense', 'ftp://x', 'https://'])(
+  'the constructor throws for the base URL %j, and names the schemes that it may have',
+  (baseUrl) => {
+    expect(() => new CallResearch({ key: 'crk_x', baseUrl })).toThrow('baseUrl: must begin with https:// or http://');
+  },
+);
 
 it('VERSION is the version in package.json', () => {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };

@@ -58,7 +58,7 @@ test.each([
   ['docs/asvs.md', 100],
   ['docs/threat-model.md', 20],
 ])('the tests that %s quotes exist', (page, moreThan) => {
-  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`:\s((?:“[^”]+”(?:,\s)?)+)/g)].flatMap(([, path, names]) =>
+  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`:\s+((?:“[^”]+”(?:,\s+)?)+)/g)].flatMap(([, path, names]) =>
     [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name!.replaceAll(/\s+/g, ' ') })),
   );
   expect(cited.length).toBeGreaterThan(moreThan);

@@ -17,9 +17,9 @@ const VULNERABILITY = {
 };
 
 /** Runs the check against a vulnerability database that returns this response. */
-async function check(status: number, answer: object): Promise<{ code: number; output: string }> {
+async function check(status: number, body: object): Promise<{ code: number; output: string }> {
   const database = createServer((_request, response) => {
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   }).listen(0, '127.0.0.1');
   await once(database, 'listening');
   try {

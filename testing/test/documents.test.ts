@@ -74,15 +74,15 @@ test.each([
 });
 
 test('examples in pages are identical to their files', () => {
-  const shown = PAGES.flatMap((page) =>
+  const examples = PAGES.flatMap((page) =>
     [...read(page).matchAll(/^<!-- (\S+) -->\n\n```\w+\n(.*?)^```$/gms)].map(([, path, code]) => ({
       page,
       path: path!,
       code: code!,
     })),
   );
-  expect(shown.map(({ path }) => path)).toEqual(expect.arrayContaining(find('clients/*/examples/*.{ts,py}')));
-  for (const { page, path, code } of shown) expect(code, `${page} shows ${path}`).toBe(read(path));
+  expect(examples.map(({ path }) => path)).toEqual(expect.arrayContaining(find('clients/*/examples/*.{ts,py}')));
+  for (const { page, path, code } of examples) expect(code, `${page} shows ${path}`).toBe(read(path));
 });
 
 /** Returns the source of a service, including all modules of kit that it imports, directly or indirectly. */

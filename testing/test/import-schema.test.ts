@@ -71,8 +71,8 @@ test('the schema that crs prints is the one generated from the validators', asyn
 
 test('docs/import.md lists the fields that the validators read', async () => {
   const [start, end] = ['<!-- prettier-ignore-start -->\n', '<!-- prettier-ignore-end -->'];
-  const made = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldLists()}\n\n${end}`);
-  await expect(made).toMatchFileSnapshot(DOCUMENT);
+  const updatedPage = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldLists()}\n\n${end}`);
+  await expect(updatedPage).toMatchFileSnapshot(DOCUMENT);
 });
 
 test('the schema and the validators accept the examples and the demo', () => {

@@ -165,7 +165,7 @@ describe.each(SERVICES)('the statements of $name', (service) => {
     expect(missing, 'declared, but not sent').toEqual([]);
   });
 
-  it('all reach rows of another organization without both, their predicates and row-level security', async () => {
+  it('all reach rows of another organization if neither predicates nor row-level security protect these', async () => {
     const { onTables, reaching } = await withoutRowSecurity(name, () => sendAll(service));
     expect([...onTables].filter((each) => !reaching.has(each)).toSorted()).toEqual(withoutRows);
   });
@@ -209,12 +209,12 @@ describe('every tenant table', () => {
 
   it('shows an operator above organizations no row, except for organizations and the audit trail', async () => {
     for (const { name, service } of protectedTables()) {
-      const shown = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
+      const expected = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
       const found = await as(service, '*', (client) => organizationsIn(client, name));
       expect(
         found.filter((id) => id !== '*'),
         name,
-      ).toEqual(shown);
+      ).toEqual(expected);
     }
   });
 

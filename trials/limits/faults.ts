@@ -32,8 +32,8 @@ export async function outage(
   // Nobody else sends requests of this organization, so the reset time of a refusal is when the next window can open.
   let reset: number | undefined;
   while (reset === undefined) {
-    const seen = await client(apis[0]!);
-    if (seen.outcome === 'refused') ({ reset } = seen);
+    const response = await client(apis[0]!);
+    if (response.outcome === 'refused') ({ reset } = response);
   }
   await sleep(Math.max(0, reset * 1_000 - 1_000 - Date.now()));
   // The window opens within the next second.
@@ -42,19 +42,20 @@ export async function outage(
   await breakPart(part, fault);
   await sleep(lastedMs);
   await mendPart(part, fault);
-  const back = Date.now();
+  const recoveredAt = Date.now();
   await sleep(2_000);
   const failures = await system.countFailures();
   await sleep((windowsAfter + 1) * (periodMs + 100));
   const responses = await load.stop();
-  const after = windowsOf(responses, periodMs).filter(({ opened }) => opened >= back + 2_000);
+  const after = windowsOf(responses, periodMs).filter(({ openedAt }) => openedAt >= recoveredAt + 2_000);
   return {
     limit: rule.requests,
     responses: responses.length,
     // Responses without limit headers, and other unexpected responses.
     faults: faultsOf(responses),
     slowestMs: Math.max(...responses.map(({ sent, done }) => done - sent)),
-    // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
+    // The maximum number of admitted requests in any period. Uses 90% of the period, because requests at the end of one window and at the beginning of the next
+    // may be sent closer together than they are counted.
     mostAdmitted: mostAdmitted(responses, periodMs * 0.9),
     // The admitted requests of each window that opened more than two seconds after the end of the outage.
     after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),

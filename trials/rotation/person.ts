@@ -46,8 +46,8 @@ export class Person {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     });
-    const back = await this.#decide(`/authorize?${query.toString()}`, { ...account, decision: 'allow' });
-    const code = back.searchParams.get('code') ?? '';
+    const callback = await this.#decide(`/authorize?${query.toString()}`, { ...account, decision: 'allow' });
+    const code = callback.searchParams.get('code') ?? '';
     await this.#takeTokens({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK });
   }
 
@@ -102,10 +102,10 @@ export class Person {
       const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(response.body);
       if (!form) break;
       const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
-      const known = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
+      const filledIn = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
       response = await this.#post(
         pathOf(form[1]!),
-        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
+        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...filledIn]),
       );
     }
     throw new Error(`not redirected to the client: ${response.status} ${response.body.slice(0, 500)}`);

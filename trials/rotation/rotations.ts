@@ -66,12 +66,12 @@ export const openTls = ({ certificates }: Pick<Certification, 'certificates'>) =
 /** Rotates CRS_SECRET of auth and of the tool gateway: appends the new secret, moves it first, encrypts all values again, and removes the old one. */
 async function secret(work: Work): Promise<void> {
   const { system } = work;
-  const roll = async (list: string) => {
+  const setSecret = async (list: string) => {
     system.environment['CRS_SECRET'] = list;
     await restart(system, ['auth', 'tool-gateway']);
   };
-  await roll(`0:${SECRET},b:${NEW_SECRET}`);
-  await roll(`b:${NEW_SECRET},0:${SECRET}`);
+  await setSecret(`0:${SECRET},b:${NEW_SECRET}`);
+  await setSecret(`b:${NEW_SECRET},0:${SECRET}`);
   const { secrets } = await asOperator(work, async ({ auth, operator: token }) => {
     for (let done = false; !done;) ({ done } = await auth.resealValues({}, await token()));
     return auth.getSecretStatus({}, await token());
@@ -80,7 +80,7 @@ async function secret(work: Work): Promise<void> {
     secrets.filter(({ values }) => values > 0).map(({ secretId }) => secretId),
     ['b'],
   );
-  await roll(`b:${NEW_SECRET}`);
+  await setSecret(`b:${NEW_SECRET}`);
 }
 
 async function tokenKey(work: Work): Promise<void> {

@@ -131,7 +131,7 @@ describe('Istio', () => {
       expect([name, metadata.labels['sidecar.istio.io/inject']]).toEqual([name, String(!name.endsWith('-install'))]);
   });
 
-  test('finds the protocol in each Service port, and is reachable for its sidecars', () => {
+  test('finds the protocol of each Service port, and pods may reach its control plane', () => {
     const ports = find(manifests, 'Service', `${NAME}-auth`).spec.ports as Manifest[];
     expect(ports.map(({ name, appProtocol }) => [name, appProtocol])).toEqual([
       ['admin', 'grpc'],

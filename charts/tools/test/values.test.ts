@@ -203,8 +203,10 @@ describe('access from outside', () => {
 describe('ServiceAccounts', () => {
   const accountsOf = (manifests: Manifest[]) =>
     new Map(pods(manifests).map(({ name, spec }) => [name.replace(`${NAME}-`, ''), spec.serviceAccountName as string]));
-  const made = (manifests: Manifest[]) => ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
-  const bound = (manifests: Manifest[]) => ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
+  const createdAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
+  const boundAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
 
   test('have the names that values give them', async () => {
     const manifests = await render({
@@ -217,8 +219,8 @@ describe('ServiceAccounts', () => {
     const accounts = accountsOf(manifests);
     expect([accounts.get('calls'), accounts.get('auth')]).toEqual(['caller', `${NAME}-auth`]);
     expect([accounts.get('install'), accounts.get('tls-renewal')]).toEqual(['installer', `${NAME}-tls-renewal`]);
-    expect(made(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
-    expect(bound(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
+    expect(createdAccounts(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
+    expect(boundAccounts(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
     expect(find(manifests, 'ServiceAccount', 'installer').metadata.annotations).toMatchObject({
       a: 'b',
       'helm.sh/hook-weight': '-10',
@@ -233,12 +235,12 @@ describe('ServiceAccounts', () => {
         install: { pod: { serviceAccount: { name: 'installer' } } },
       },
     });
-    expect(made(manifests)).toEqual([]);
+    expect(createdAccounts(manifests)).toEqual([]);
     const accounts = [...accountsOf(manifests)].map(([part, account]) =>
       /install|renewal/.test(part) ? `of jobs: ${account}` : account,
     );
     expect(new Set(accounts)).toEqual(new Set(['given', 'of jobs: installer']));
-    expect(bound(manifests)).toEqual(['installer', 'installer']);
+    expect(boundAccounts(manifests)).toEqual(['installer', 'installer']);
   });
 });
 
@@ -275,13 +277,13 @@ describe('address families', () => {
 test('commonAnnotations are added to those of every object, but not to pods', async () => {
   const values = { commonAnnotations: { team: 'research', 'reloader.stakater.com/auto': 'false' } };
   for (const file of ['ci/everything.yaml', 'examples/production.yaml', 'examples/large.yaml', 'examples/plain-manifests.yaml']) {
-    const [with_, without] = await Promise.all([render({ files: [file], values }), render({ files: [file] })]);
-    for (const [at, { kind, metadata }] of with_.entries()) {
-      const own = without[at]!.metadata.annotations;
+    const [annotated, plain] = await Promise.all([render({ files: [file], values }), render({ files: [file] })]);
+    for (const [at, { kind, metadata }] of annotated.entries()) {
+      const own = plain[at]!.metadata.annotations;
       const expected = metadata.name === 'crs-further' ? own : { ...values.commonAnnotations, ...own };
       expect([kind, metadata.name, metadata.annotations]).toEqual([kind, metadata.name, expected]);
     }
-    for (const { kind, metadata } of pods(with_))
+    for (const { kind, metadata } of pods(annotated))
       if (kind !== 'Pod') expect(metadata.annotations ?? {}).not.toHaveProperty('team');
   }
 });

@@ -34,7 +34,12 @@ it.each([
   ['the upgrade to the version between did not finish', '0.6.0', ['0.4.2', '0.5.0?'], "can't follow 0.4.2"],
   ['the last installation went back to the version before', '0.6.0', ['0.5.0', '0.4.2'], "can't follow 0.4.2"],
   ['it is two minor versions back', '0.4.2', ['0.4.2', '0.5.0', '0.6.0'], 'only 0.6 and the minor version before it'],
-  ['it is two minor versions back from an upgrade that did not finish', '0.4.2', ['0.4.2', '0.5.0', '0.6.0?'], 'schema is that of 0.6.0'],
+  [
+    'it is two minor versions back from an upgrade that did not finish',
+    '0.4.2',
+    ['0.4.2', '0.5.0', '0.6.0?'],
+    'schema is that of 0.6.0',
+  ],
   ['it is two minor versions back, in the previous major version', '0.8.0', ['0.9.0', '1.0.0'], 'schema is that of 1.0.0'],
 ])('refusalOf refuses a version if %s', (_what, version, versions, words) => {
   expect(refusalAfter(version, ...versions)).toContain(words);

@@ -149,14 +149,17 @@ describe('the certificates of an installation', () => {
   });
 });
 
-it.each(['authority', 'calls-mtls'])('a renewal without the Secret %s fails with a message about how to create it', async (name) => {
-  await maintain(0);
-  cluster.secrets.delete(`crs-${name}`);
-  await expect(maintainCertificates(existingOnly(store()), parts, log)).rejects.toThrow(
-    new Failure(`the Secret crs-${name} is missing. The Job of \`helm upgrade\` makes it.`),
-  );
-  expect(cluster.secrets.has(`crs-${name}`)).toBe(false);
-});
+it.each(['authority', 'calls-mtls'])(
+  'a renewal without the Secret %s fails with a message about how to create it',
+  async (name) => {
+    await maintain(0);
+    cluster.secrets.delete(`crs-${name}`);
+    await expect(maintainCertificates(existingOnly(store()), parts, log)).rejects.toThrow(
+      new Failure(`the Secret crs-${name} is missing. The Job of \`helm upgrade\` makes it.`),
+    );
+    expect(cluster.secrets.has(`crs-${name}`)).toBe(false);
+  },
+);
 
 describe('the CA', () => {
   /** Creates a CA with less than a third of its lifetime left, and does the first step of its replacement. */
@@ -226,8 +229,8 @@ describe('the CA', () => {
   it.each([
     ['an operator requests that', 0, () => (authority()['replace'] = 'at-once')],
     ['the old one has expired', -731 * DAY, () => undefined],
-  ])('is replaced in a single run if %s', async (_, made, prepare) => {
-    await maintain(made);
+  ])('is replaced in a single run if %s', async (_, createdAt, prepare) => {
+    await maintain(createdAt);
     const first = authority()['ca.crt'];
     prepare();
     await maintain(0);

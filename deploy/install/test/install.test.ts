@@ -95,7 +95,7 @@ describe('an installation', () => {
     }
   });
 
-  it("fails if another installation uses the server, and does not change its roles", async () => {
+  it('fails if another installation uses the server, and does not change its roles', async () => {
     await target.run();
     const [other, second] = await Promise.all([startCluster(), createDatabase(target.postgres.url)]);
     try {

@@ -202,7 +202,7 @@ describe('a second start', () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)('as root, with a directory that the account of PostgreSQL cannot access, a start', () => {
+describe.runIf(process.getuid?.() === 0)('a start as root, in a directory closed to the account of PostgreSQL', () => {
   const closed = join(root, 'closed');
   beforeAll(() => mkdir(closed, { mode: 0o700 }));
 

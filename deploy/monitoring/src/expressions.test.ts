@@ -30,7 +30,8 @@ test('readExpression throws for text that is not PromQL', () => {
 test('unknowns lists the unknown metrics, labels and values of an expression', () => {
   const known: Known = new Map();
   readScrape('# TYPE m counter\nm{x="1",y="a b"} 3\nm{x="2"} 4 1700000000\nn 1\n', known);
-  const problemsOf = (expression: string, shown: string[] = []) => unknowns(expression, known, new Map([['r:s', ['slo']]]), shown);
+  const problemsOf = (expression: string, shown: string[] = []) =>
+    unknowns(expression, known, new Map([['r:s', ['slo']]]), shown);
   expect(problemsOf('sum by (x, job) (rate(m{x="2",y!="c",service="z"}[5m])) / r:s{slo="q"} + n', ['x'])).toEqual([]);
   expect(problemsOf('rate(o[5m])')).toEqual(['no metric o']);
   expect(problemsOf('m{z="1"}')).toEqual(['m has no label z']);

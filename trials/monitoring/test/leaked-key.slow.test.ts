@@ -148,18 +148,18 @@ describe.skipIf(missing.length > 0)('with the runbook, an operator', () => {
   });
 
   it('lists exactly what the key read on that day', async () => {
-    const known = { KEY_ID: ids.key, GRANT_ID: 'none' };
-    await run('> day.log', known);
-    await run('> used.log', known);
-    expect((await run('uniq -c', known)).map((line) => line.trim().replaceAll(/\s+/g, ' '))).toEqual([
+    const variables = { KEY_ID: ids.key, GRANT_ID: 'none' };
+    await run('> day.log', variables);
+    await run('> used.log', variables);
+    expect((await run('uniq -c', variables)).map((line) => line.trim().replaceAll(/\s+/g, ' '))).toEqual([
       '3 127.0.0.1 getCall 200',
       '1 127.0.0.1 getCall 304',
       '1 127.0.0.1 getCall 404',
       '2 127.0.0.1 listCalls 200',
     ]);
-    expect(await run('.call_id // empty', known)).toEqual(['call_1', 'call_4']);
+    expect(await run('.call_id // empty', variables)).toEqual(['call_1', 'call_4']);
     const query = { start_date: '2025-01-01T00:00:00.000Z', end_date: '2026-01-01T00:00:00.000Z', page: 2, per_page: 3 };
-    expect((await run('{time, operation', known)).map((line) => JSON.parse(line))).toEqual([
+    expect((await run('{time, operation', variables)).map((line) => JSON.parse(line))).toEqual([
       {
         time: expect.any(String),
         operation: 'listCalls',
@@ -170,28 +170,28 @@ describe.skipIf(missing.length > 0)('with the runbook, an operator', () => {
         last_id: 'call_3',
       },
     ]);
-    // Under the role of calls, to which row-level security applies.
-    const pages = { ...known, PGOPTIONS: '-c role=crs_calls' };
+    // Runs under the role of calls, because row-level security doesn't apply to a superuser.
+    const pages = { ...variables, PGOPTIONS: '-c role=crs_calls' };
     expect(await run('pages.json', pages)).toEqual(['3 3 call_5', '3 3 call_4', '3 3 call_3']);
-    expect(await run('createProject', known)).toEqual([]);
+    expect(await run('createProject', variables)).toEqual([]);
   });
 
   it('lists what the token read, and which of its pages were filtered', async () => {
-    const known = { KEY_ID: 'none', GRANT_ID: ids.grant };
-    await run('> used.log', known);
-    expect(await run('.call_id // empty', known)).toEqual(['call_8']);
-    expect((await run('uniq -c', known)).join()).toContain('get_call\t404');
+    const variables = { KEY_ID: 'none', GRANT_ID: ids.grant };
+    await run('> used.log', variables);
+    expect(await run('.call_id // empty', variables)).toEqual(['call_8']);
+    expect((await run('uniq -c', variables)).join()).toContain('get_call\t404');
     // Ann's page had call_0 and call_2. Call_1 is between them, but she may not see it, so the row counts differ.
-    expect(await run('pages.json', known)).toEqual(['2 3 call_2', '2 3 call_1', '2 3 call_0']);
+    expect(await run('pages.json', variables)).toEqual(['2 3 call_2', '2 3 call_1', '2 3 call_0']);
   });
 
   it('revokes both, and sees who still tries them', async () => {
     await run('crs key revoke', { KEY_ID: ids.key, GRANT_ID: ids.grant });
-    const tried = world.log.length;
+    const linesBefore = world.log.length;
     await vi.waitFor(async () => expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401), 20_000);
     expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401);
     await vi.waitFor(async () => {
-      await writeFile(join(folder, 'day.log'), world.log.slice(tried).join(''));
+      await writeFile(join(folder, 'day.log'), world.log.slice(linesBefore).join(''));
       const tries = (await run('DIGITS=', { KEY: leaked })).map((line) => line.split('\t'));
       expect(new Set(tries.map(([, address, status]) => `${address} ${status}`))).toEqual(new Set(['127.0.0.1 401']));
       expect(tries.reduce((sum, [, , , count]) => sum + Number(count), 0)).toBe(2);

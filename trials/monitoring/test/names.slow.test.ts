@@ -9,7 +9,7 @@ import { rules, type Recording } from '@crs/monitoring/rules';
 import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
-import { startScene, type Lone, type Scene } from '../scene.ts';
+import { startScene, type SeparateProcess, type Scene } from '../scene.ts';
 
 // Causes the faults that alerts are about in real processes. Rules, dashboards and runbooks may use only metrics and log lines that these have emitted.
 
@@ -17,11 +17,11 @@ const known: Known = new Map();
 /** Whether jq is installed. Commands that need it are skipped otherwise. */
 const hasJq = !spawnSync('jq', ['--version']).error;
 let scene: Scene;
-let secure: Lone;
+let secureRateLimit: SeparateProcess;
 let traffic: ReturnType<Scene['traffic']>;
 
 async function scrape(): Promise<void> {
-  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secure.ops];
+  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secureRateLimit.ops];
   for (const address of addresses) {
     const response = await fetch(`http://${address}/metrics`).catch(() => undefined);
     if (response) readScrape(await response.text(), known);
@@ -39,9 +39,9 @@ const waitForMetric = (name: ProcessName, text: RegExp) =>
 
 beforeAll(async () => {
   scene = await startScene();
-  const { certificates, ...lone } = await scene.secure();
-  secure = lone;
-  await scene.lone('calls', {
+  const { certificates, ...rateLimit } = await scene.startWithTls();
+  secureRateLimit = rateLimit;
+  await scene.startSeparately('calls', {
     CRS_ADMIN_LISTEN: '127.0.0.1:0',
     CRS_AUTH_ADDRESS: '127.0.0.1:9',
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await scene.guessOperator();
   await scene.importLines();
   await scene.importWhileFeedIsHeld();
-  await scene.crowd();
+  await scene.sendBurst();
   await scrape();
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');
   // A missing table is a bug, so requests end with 500.

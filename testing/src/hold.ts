@@ -1,3 +1,4 @@
+/** Blocks statements or commits of the system under test, so that a test can act at a certain moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from './sql.ts';
 

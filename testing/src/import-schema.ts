@@ -1,4 +1,4 @@
-/** The JSON Schema of import lines and its lists for readers, made from the schemas by which the services read the lines. */
+/** Generates the JSON Schema of import lines, and the lists of fields in docs/import.md, from the schemas by which the services validate the lines. */
 import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
@@ -91,7 +91,7 @@ function itemsOf({ properties = {}, required = [] }: Json, path: string): string
   });
 }
 
-/** Says nothing for null and an empty list, which are the usual defaults. */
+/** Formats a default value. Returns nothing for null and an empty list, the usual defaults. */
 function defaultOf({ default: value }: Json): string {
   return (value ?? null) === null || Array.isArray(value) ? '' : `, default \`${JSON.stringify(value)}\``;
 }

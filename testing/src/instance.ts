@@ -1,3 +1,4 @@
+/** A second instance of one service, for tests of what instances share. */
 import { createCallsService } from '@crs/calls/service';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { createLogger } from '@crs/kit/process/log';

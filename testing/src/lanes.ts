@@ -1,3 +1,4 @@
+/** Two instances of the whole system on one database, for tests of what instances share. */
 import { connect, type Connection } from '@crs/crs/connection';
 import { inject } from 'vitest';
 import { loader, type TryLoad } from './load.ts';
@@ -8,8 +9,8 @@ import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 import { startServices, type World } from './world.ts';
 
 /**
- * One instance of each service. They call each other, and no instance of the other lane. Two lanes on one database show that each instance knows
- * what another one was told.
+ * One instance of each service. They call each other, and no instance of the other lane. Tests use two lanes on one database to check that
+ * each instance sees what was changed through another one.
  */
 export interface Lane {
   /** Origin of the REST API. */

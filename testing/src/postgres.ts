@@ -1,3 +1,4 @@
+/** PostgreSQL servers and databases for tests. */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

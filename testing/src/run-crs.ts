@@ -29,7 +29,7 @@ export async function runCrs({ stack: { addresses } }: World, args: string[], in
   }
 }
 
-/** Takes what is written to a stream of this process. */
+/** Captures what is written to a stream of this process. */
 function collect(stream: NodeJS.WriteStream) {
   const chunks: Buffer[] = [];
   const spy = vi.spyOn(stream, 'write').mockImplementation((chunk: Uint8Array | string) => {

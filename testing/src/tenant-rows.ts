@@ -1,3 +1,4 @@
+/** Rows in every tenant table, for tests that organizations are isolated. */
 import type { Query } from '@crs/kit/data/database';
 import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { PoolClient } from 'pg';
@@ -69,7 +70,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
   return tenant;
 }
 
-/** What no request makes, or what a request makes with other ids and times. */
+/** Inserts by SQL the rows that no request creates, or that a request would create with other ids and times. */
 function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
   const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;

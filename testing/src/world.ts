@@ -1,3 +1,4 @@
+/** The whole system in the process of a test. */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -36,6 +37,8 @@ export interface World {
   /** Runs SQL as superuser, who bypasses row-level security. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
+  /** Checks the REST requests and responses since the last check against the OpenAPI document, if `CRS_TEST_REST_PROXY=prism` records them. */
+  checkExchanges(): Promise<void>;
 }
 
 /** A system that one test file started, on a database of its own. */
@@ -51,6 +54,11 @@ let shared: Promise<World> | undefined;
  */
 export function sharedWorld(): Promise<World> {
   return (shared ??= startWorld());
+}
+
+/** Checks the REST requests and responses of the shared system since the last check against the OpenAPI document, if they are recorded. */
+export async function checkExchanges(): Promise<void> {
+  await (await shared)?.checkExchanges();
 }
 
 /** Returns an organization id that no other test file uses. */
@@ -84,11 +92,12 @@ export async function startWorld(
     load: (records) => load(operator, records),
     createKey: (organization, options) => createKey(operator, organization, options),
     query: (text, values) => admin.query(text, values),
+    checkExchanges: async () => prism?.check(),
     close: async () => {
       await admin.end();
       await stop();
       await database.drop();
-      await prism?.stop();
+      await prism?.check();
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Service {
   unprotected?: string[];
   /** Statements for operators above organizations, or for all organizations. They have no predicate on one. */
   ofAll?: string[];
-  /** Statements that take only the columns of a table. */
+  /** Statements that use only a table's columns, not its rows. */
   withoutRows?: string[];
 }
 

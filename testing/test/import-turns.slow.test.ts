@@ -49,7 +49,7 @@ const BATCHES: [name: string, service: Service, lines: () => Buffer[], answer: o
     STORED,
   ],
   [
-    '40 lines of 1,000 notes of nobody',
+    '40 lines of 1,000 notes of people who are not users',
     'calls',
     () => many(40, (i) => call(`n-${i}`, { notes: PEOPLE.map((email) => ({ email: `${i}.${email}` })) })),
     { accepted: 0 },
@@ -86,7 +86,7 @@ beforeAll(async () => {
   );
 });
 
-/** Takes requests that are encoded already: encoding one would hold the event loop, which the test shares with the services. */
+/** Sends requests that are already encoded: encoding them here would block the event loop, which the test shares with the services. */
 const ENCODED = {
   importRecords: { ...ImportServiceService.importRecords, requestSerialize: (bytes: unknown) => bytes as Buffer },
 };
@@ -101,7 +101,7 @@ async function send(service: Service, batch: Buffer): Promise<ImportRecordsRespo
   }
 }
 
-/** Encodes a batch whose lines are read each time: without their ids, lines that repeat are not recognized. */
+/** Encodes a batch without the ids of its lines, so that a repeated line is not recognized but read again. */
 function encode(lines: Buffer[]): Buffer {
   return Buffer.from(ImportRecordsRequest.encode({ lines: lines.map((json, i) => ({ number: i + 1, json, id: '' })) }).finish());
 }
@@ -110,8 +110,8 @@ function encode(lines: Buffer[]): Buffer {
 const LONG_TURN_MS = 50;
 
 /**
- * Fails if a turn of this thread's event loop takes long during some work, in CPU time: on a busy machine, a turn may be interrupted for longer
- * than it takes. A turn may be long by chance, so the work has three tries.
+ * Fails if a turn of this thread's event loop takes long during the work. Measures CPU time, because a busy machine may interrupt a turn for longer
+ * than it takes. A turn may also be long by chance, so the work gets three tries.
  */
 async function expectShortTurns(work: () => Promise<unknown>): Promise<void> {
   const tries: number[] = [];
@@ -131,7 +131,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   }, 1);
   try {
     await work();
-    // The turn in which the work ends is measured after it.
+    // Waits until the turn in which the work ends is measured.
     await new Promise((resolve) => setTimeout(resolve, 5));
   } finally {
     clearInterval(probe);
@@ -139,7 +139,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-describe('while a batch is imported, no turn of the event loop is long', () => {
+describe('no turn of the event loop is long while this batch is imported:', () => {
   it.each(BATCHES)('%s, to %s', async (_, service, lines, answer) => {
     const batch = encode(lines());
     await expectShortTurns(async () => expect(await send(service, batch)).toMatchObject(answer));
@@ -153,7 +153,7 @@ describe('while a batch is imported, no turn of the event loop is long', () => {
   });
 });
 
-it('while long calls are exported, no turn of the event loop is long', async () => {
+it('no turn of the event loop is long while long calls are exported', async () => {
   await send('calls', encode([fill(call('l'), '"transcript":"', 'a:\\n', '"}'), fill(call('m'), '"summary":"', '\\n', '"}')]));
   const { calls } = world.operator.exporters;
   await expectShortTurns(async () => {

@@ -10,14 +10,14 @@ import { SERVICES, type Service } from './_services.ts';
 
 const TENANTS = ['acme', 'globex'] as const;
 /** An organization without rows. */
-const NOWHERE = 'nowhere';
+const EMPTY_ORGANIZATION = 'nowhere';
 const DENIED = '42501';
 
 let world: OwnWorld;
 let tenants: Tenant[];
 /** Connections with the services' roles. */
 const clients = new Map<string, Client>();
-/** The tables with an organization in each row. */
+/** All tables with the column `organization`. */
 let tables: { name: string; service: string; isProtected: boolean }[];
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ async function withoutRowSecurity<T>(service: string, work: () => Promise<T>): P
   }
 }
 
-/** Works in a transaction of a service's role, and rolls it back. Undefined: no organization is set. */
+/** Works in a transaction under a service's role, and rolls it back. If `organization` is undefined, the transaction sets none. */
 async function as<T>(service: string, organization: string | undefined, work: (client: Client) => Promise<T>): Promise<T> {
   const client = clients.get(service)!;
   await client.query('begin');
@@ -77,23 +77,23 @@ async function as<T>(service: string, organization: string | undefined, work: (c
   }
 }
 
-/** The text without its predicates on the organization. PostgreSQL still needs the parameter's type. */
+/** Removes the predicates on the organization. Keeps the parameter, because PostgreSQL must be able to infer its type. */
 const withoutPredicates = (text: string) =>
   text.replaceAll(/("?\w+"?\.)?"?organization"? = (\$\d+)\b/g, (_match, _table, value) => `(${value}::text is not null)`);
 
-/** Whether rows of the organization are read or changed when the statement runs for others: for none, for one without rows, and for one with the same ids. */
-async function reachesFromElsewhere(client: Client, organization: string, { text, values }: Statement): Promise<boolean> {
+/** Returns whether a statement reads or changes rows of its organization although the transaction is for another: none, one without rows, and one with the same ids. */
+async function reachesFromOtherOrganization(client: Client, organization: string, { text, values }: Statement): Promise<boolean> {
   const twin = TENANTS.find((id) => id !== organization)!;
   let reaches = false;
   await client.query('savepoint elsewhere');
-  for (const other of ['', NOWHERE, twin]) {
+  for (const other of ['', EMPTY_ORGANIZATION, twin]) {
     await client.query(`rollback to savepoint elsewhere; set local app.organization_id = '${other}'`);
     try {
       const { command, rowCount, rows } = await client.query({ text: withoutPredicates(text), values: [...(values ?? [])] });
       if (other === twin) reaches ||= JSON.stringify(rows).includes(organization);
       else reaches ||= command === 'SELECT' ? rows.some(hasValue) : (rowCount ?? 0) > 0;
     } catch (error) {
-      // Another error than a refusal, such as that of a foreign key, comes from rows that were reached: for the twin, from its own.
+      // Any error but a denied permission, such as that of a foreign key, means that rows were reached. For the twin, these may be its own.
       reaches ||= other !== twin && (error as { code?: string }).code !== DENIED;
     }
   }
@@ -101,13 +101,13 @@ async function reachesFromElsewhere(client: Client, organization: string, { text
   return reaches;
 }
 
-/** False for a count or a list of no rows. */
+/** Returns whether a row has any value, unlike a count of zero or an empty list. */
 const hasValue = (row: object) => Object.values(row).some((value) => (Array.isArray(value) ? value.length > 0 : Boolean(value)));
 
 /**
  * Sends every statement of a service for both organizations.
- * @returns their names: of all, of those on tables of organizations, and of those that reach rows from elsewhere; and the results, comparable with those
- * of another run
+ * @returns the names of all statements, of those on tenant tables, and of those that reach rows of their organization under another one; and the results, in a
+ * form that is equal in each run
  */
 async function sendAll({ name: service, statements, ofAll = [] }: Service) {
   const [sent, onTables, reaching] = [new Set<string>(), new Set<string>(), new Set<string>()];
@@ -121,13 +121,13 @@ async function sendAll({ name: service, statements, ofAll = [] }: Service) {
           sent.add(name);
           if (tables.some((table) => text.replaceAll('"', '').includes(table.name))) {
             onTables.add(name);
-            if (await reachesFromElsewhere(client, tenant.id, statement)) reaching.add(name);
+            if (await reachesFromOtherOrganization(client, tenant.id, statement)) reaching.add(name);
           }
           const { rows, rowCount } = await client.query({ text, values: [...(values ?? [])] });
           if (!ofAll.includes(name)) results.push(`${tenant.id} ${name}: ${rowCount} rows ${comparable(tenant.id, rows)}`);
           return rows;
         };
-        // A service may send statements at once. Here each runs after the one before.
+        // A service may send statements concurrently. Here each waits for the previous one.
         const query = ((statement: Statement) => (last = last.then(() => run(statement)))) as unknown as Query;
         const returned = (await send(tenant, query, client as unknown as PoolClient)) ?? [];
         for (const statement of returned) await query(statement as Statement);
@@ -137,14 +137,14 @@ async function sendAll({ name: service, statements, ofAll = [] }: Service) {
   return { sent, onTables, reaching, results };
 }
 
-/** The counts and flags in rows, and whether they have text of the other organization. Other values change with each run. */
+/** Returns the counts and flags in rows, and whether they contain text of the other organization. All other values differ from run to run. */
 function comparable(organization: string, rows: object[]): string {
   const json = JSON.stringify(rows);
   const values = Array.from(json.matchAll(/":(\d+|true|false)/g), ([, value]) => value);
   return `${values.join(' ')} ${json.includes(TENANTS.find((id) => id !== organization)!) ? 'of both' : ''}`;
 }
 
-/** The names of the statements in the files of a service's store that name one of its tables with row-level security, as patterns. */
+/** Returns patterns of the names of all statements that a service declares in store files with its tenant tables, to find statements that the test doesn't send. */
 function declaredBy(service: string): RegExp[] {
   const store = new URL(`../../services/${service}/src/store/`, import.meta.url);
   const sources = readdirSync(store)
@@ -165,21 +165,21 @@ describe.each(SERVICES)('the statements of $name', (service) => {
     expect(missing, 'declared, but not sent').toEqual([]);
   });
 
-  it('all reach them once row-level security is off', async () => {
+  it('all reach rows of another organization if neither predicates nor row-level security protect these', async () => {
     const { onTables, reaching } = await withoutRowSecurity(name, () => sendAll(service));
     expect([...onTables].filter((each) => !reaching.has(each)).toSorted()).toEqual(withoutRows);
   });
 
-  it('reach no row of another organization by their predicates alone, without row-level security', async () => {
+  it('reach no row of another organization without row-level security, because of their predicates', async () => {
     const { results } = await sendAll(service);
     expect((await withoutRowSecurity(name, () => sendAll(service))).results).toEqual(results);
   });
 });
 
-describe('every table of organizations', () => {
+describe('every tenant table', () => {
   const organizationsIn = async (client: Client, table: string): Promise<string[]> =>
     (await client.query(`select distinct organization from ${table} order by 1`)).rows.map(({ organization }) => organization);
-  /** The number of rows of a statement, or its SQLSTATE. */
+  /** Returns the row count of a statement, or the SQLSTATE of its error. */
   const outcomeOf = (service: string, organization: string | undefined, text: string, values: unknown[] = []) =>
     as(service, organization, (client) =>
       client.query(text, values).then(
@@ -188,19 +188,19 @@ describe('every table of organizations', () => {
       ),
     );
 
-  it('has rows of both organizations in these tests', async () => {
+  it('has rows of both organizations in this test', async () => {
     for (const { name } of tables) {
       const { rows } = await world.query(`select distinct organization from ${name} where organization = any($1)`, [TENANTS]);
       expect(rows, name).toHaveLength(2);
     }
   });
 
-  it.each([undefined, '', NOWHERE, 'Acme', 'acme '])('shows no row to the organization %j', async (organization) => {
+  it.each([undefined, '', EMPTY_ORGANIZATION, 'Acme', 'acme '])('shows no row to the organization %j', async (organization) => {
     for (const { name, service } of protectedTables())
       expect(await as(service, organization, (client) => organizationsIn(client, name)), name).toEqual([]);
   });
 
-  it('shows an organization its own rows alone', async () => {
+  it('shows an organization only its own rows', async () => {
     for (const { name, service } of protectedTables()) {
       for (const id of TENANTS) expect(await as(service, id, (client) => organizationsIn(client, name)), name).toEqual([id]);
       expect(await outcomeOf(service, 'acme', `select 1 from ${name} where organization = 'globex'`), name).toBe(0);
@@ -209,31 +209,34 @@ describe('every table of organizations', () => {
 
   it('shows an operator above organizations no row, except for organizations and the audit trail', async () => {
     for (const { name, service } of protectedTables()) {
-      const shown = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
+      const expected = ['auth.audit', 'auth.organizations'].includes(name) ? TENANTS : [];
       const found = await as(service, '*', (client) => organizationsIn(client, name));
       expect(
         found.filter((id) => id !== '*'),
         name,
-      ).toEqual(shown);
+      ).toEqual(expected);
     }
   });
 
-  it.each([undefined, '', 'acme', '*'])('protects its rows from the organization %j', async (organization) => {
-    for (const { name, service } of protectedTables()) {
-      const isAudit = name === 'auth.audit';
-      for (const statement of [
-        `update ${name} set organization = organization where organization = 'globex'`,
-        // An operator above organizations deletes old entries of the audit trail.
-        ...(isAudit && organization === '*' ? [] : [`delete from ${name} where organization = 'globex'`]),
-        // A lock on a row counts as a change. Nobody may lock entries of the audit trail.
-        ...(isAudit ? [] : [`select 1 from ${name} where organization = 'globex' for update`]),
-      ]) {
-        expect([0, DENIED], statement).toContain(await outcomeOf(service, organization, statement));
+  it.each([undefined, '', 'acme', '*'])(
+    'protects the rows of an organization from changes by the organization %j',
+    async (organization) => {
+      for (const { name, service } of protectedTables()) {
+        const isAudit = name === 'auth.audit';
+        for (const statement of [
+          `update ${name} set organization = organization where organization = 'globex'`,
+          // An operator above organizations deletes old entries of the audit trail.
+          ...(isAudit && organization === '*' ? [] : [`delete from ${name} where organization = 'globex'`]),
+          // A lock on a row counts as a change. Nobody may lock entries of the audit trail.
+          ...(isAudit ? [] : [`select 1 from ${name} where organization = 'globex' for update`]),
+        ]) {
+          expect([0, DENIED], statement).toContain(await outcomeOf(service, organization, statement));
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('refuses a row of another organization, whether added or moved', async () => {
+  it('rejects a row of another organization, whether inserted or moved by an update', async () => {
     for (const { name, service } of protectedTables()) {
       const [schema, table] = name.split('.');
       const { rows: columns } = await world.query(
@@ -252,7 +255,7 @@ describe('every table of organizations', () => {
     }
   });
 
-  it("can't be truncated, altered, opened or dropped by the service", async () => {
+  it("can't be truncated, altered, given a policy or dropped by the service", async () => {
     for (const { name, service } of protectedTables()) {
       for (const statement of [
         `truncate ${name} cascade`,
@@ -267,7 +270,7 @@ describe('every table of organizations', () => {
     }
   });
 
-  it('keeps its rows from a connection whose transaction for an organization has ended', async () => {
+  it('shows no row on a connection after its transaction for an organization has ended', async () => {
     for (const { name, service } of protectedTables()) {
       await as(service, 'acme', (client) => organizationsIn(client, name));
       expect(await organizationsIn(clients.get(service)!, name), name).toEqual([]);
@@ -275,7 +278,7 @@ describe('every table of organizations', () => {
   });
 
   it.each(SERVICES)(
-    'keeps them from a function, a view or a table that $name would make, and from other roles',
+    'stays protected because $name may not create functions, views or tables, or assume other roles',
     async (service) => {
       for (const statement of [
         `create function ${service.name}.mine() returns int language sql as $$ select 1 $$`,

@@ -15,7 +15,7 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** Requests that are sent one at a time afterwards, to measure how long they hold the event loops. Absent: none. */
+  /** Requests that are sent one at a time afterwards, to measure how long they block the event loops. Absent: none. */
   alone?: { processes: Measured; requests: number; greatest: Greatest[] };
 }
 

@@ -1,3 +1,4 @@
+/** The system of the trials of rate limits: several gateways on one Redis. */
 import { connect } from '@crs/crs/connection';
 import type { Rule } from '@crs/kit/limits/rule';
 import { createKey, createToken } from '@crs/testing/credentials';
@@ -32,7 +33,7 @@ export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['r
     createOrganization: async (rule: Rule) => createKey(operator, await create('rate_limit', rule)),
     /** @returns the token of a new user in a new organization */
     createUser: async (rule: Rule) => createToken(operator, await create('tool_rate_limit', rule), EMAIL),
-    /** How many charges the gateways of REST counted by themselves so far, because they got no answer in time. */
+    /** Returns how many requests the REST gateways have counted locally so far, because rate-limit did not respond in time. */
     countFailures: async () => {
       const metrics = system.processes.apis.map(async (_, index) => {
         const response = await fetch(`http://${system.processes.ops('api-gateway', index + 1)}/metrics`);

@@ -6,14 +6,14 @@ const TRIAL = ['examples/trial.yaml'];
 const refusal = (values: object, files = TRIAL) => expect(render({ files, values })).rejects;
 
 describe('names', () => {
-  test('are release and chart, or fullnameOverride', async () => {
+  test('consist of release and chart, unless fullnameOverride is set', async () => {
     const nameOf = async (values: object) => ofKind(await render({ files: TRIAL, values }), 'Job')[0].metadata.name;
     expect(await nameOf({})).toBe('crs-call-research-install');
     expect(await nameOf({ fullnameOverride: 'crs' })).toBe('crs-install');
     await refusal({ fullnameOverride: 'a'.repeat(41) }).toThrow('/fullnameOverride');
   });
 
-  test('the image is chosen by digest, else by tag, else by version', async () => {
+  test('of images end with the digest if set, else with the tag, else with the version', async () => {
     const imageOf = async (image: object) =>
       find(await render({ files: TRIAL, values: { image } }), 'Deployment', `${NAME}-calls`).spec.template.spec.containers[0]
         .image;

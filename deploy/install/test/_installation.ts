@@ -9,13 +9,13 @@ import { startCluster, type FakeCluster } from './_cluster.ts';
 export const LABELS = { 'app.kubernetes.io/part-of': 'call-research' };
 export const log = createLogger('test', { level: 'silent' });
 
-/** Where a test installs. Its parts change with each test. */
+/** Where a test installs. Each test gets a new database and a new cluster. */
 interface Target {
   postgres: TestPostgres;
   database: TestDatabase;
   cluster: FakeCluster;
   run(adminUrl?: string, serviceUrl?: string): Promise<void>;
-  /** The content of a Secret. */
+  /** Returns the fields of a Secret. */
   secret(name: string): Record<string, string>;
 }
 

@@ -13,10 +13,10 @@ import { emptyTarget, LABELS, log, query } from './_installation.ts';
 const target = emptyTarget();
 
 describe('the database', () => {
-  it('is waited for until it answers', async () => {
+  it('is retried until it accepts connections', async () => {
     const { hostname, port } = new URL(target.database.url);
     let connections = 0;
-    // Breaks the first connection, as a server that starts does.
+    // Closes the first connection, like a server that is still starting.
     const server = createServer((near) => {
       near.on('error', () => {});
       if (++connections === 1) return void near.destroy();
@@ -24,33 +24,33 @@ describe('the database', () => {
       near.pipe(far).pipe(near);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const through = new URL(target.database.url);
-    through.port = String((server.address() as AddressInfo).port);
-    await target.run(through.href);
+    const proxied = new URL(target.database.url);
+    proxied.port = String((server.address() as AddressInfo).port);
+    await target.run(proxied.href);
     expect(connections).toBeGreaterThan(1);
     expect(target.cluster.secrets.size).toBe(6);
     server.close();
   });
 
-  it('that stays away or refuses is named with its answer', async () => {
+  it('is named in the error, with the reason, if it stays unreachable or rejects the login', async () => {
     const [port] = await freePorts(1);
-    const failed = (adminUrl: string) => waitForDatabase({ adminUrl }, 1).catch((error: Error) => error);
-    const away = await failed(`postgres://admin:secret@127.0.0.1:${port}/research`);
-    expect(away).toBeInstanceOf(Failure);
-    expect((away as Error).message).toBe(
+    const errorOf = (adminUrl: string) => waitForDatabase({ adminUrl }, 1).catch((error: Error) => error);
+    const unreachable = await errorOf(`postgres://admin:secret@127.0.0.1:${port}/research`);
+    expect(unreachable).toBeInstanceOf(Failure);
+    expect((unreachable as Error).message).toBe(
       `The database can't be reached by MIGRATE_DATABASE_URL (127.0.0.1:${port}): ECONNREFUSED.`,
     );
     const url = new URL(target.database.url);
     url.password = 'wrong';
-    expect((await failed(url.href)) as Error).toMatchObject({
+    expect((await errorOf(url.href)) as Error).toMatchObject({
       message: expect.stringContaining('refuses this role or password'),
     });
     url.href = target.database.url;
     url.pathname = '/nowhere';
-    expect((await failed(url.href)) as Error).toMatchObject({ message: expect.stringContaining('no database of this name') });
+    expect((await errorOf(url.href)) as Error).toMatchObject({ message: expect.stringContaining('no database of this name') });
   });
 
-  it('gets a token from a file, which each connection reads anew', async () => {
+  it('gets the password from a file that is read again for each connection', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crs-test-'));
     const adminPasswordFile = join(folder, 'token');
     const url = new URL(target.database.url);
@@ -84,7 +84,7 @@ describe('the database', () => {
     }
   });
 
-  it('can be prepared by a role other than a superuser, as on a managed service', async () => {
+  it('can be prepared by a role that is not a superuser, as on a managed service', async () => {
     for (const service of ['auth', 'calls', 'projects', 'entities'])
       await query(target.postgres.url, `drop role if exists crs_${service}`);
     await query(target.postgres.url, `create role managed login createrole password 'managed'`);
@@ -103,7 +103,7 @@ describe('the database', () => {
       'The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ' +
         'it needs CREATEROLE, and CREATE on the database.',
     );
-    // The schema that the first attempt has made belongs to its role.
+    // The schema that the failed attempt created belongs to its role.
     await query(target.database.url, 'drop schema install cascade');
     await query(target.postgres.url, `grant create on database ${target.database.name} to managed`);
     await target.run(as('managed'));

@@ -11,7 +11,7 @@ import { emptyTarget, LABELS, log, query } from './_installation.ts';
 const target = emptyTarget();
 
 describe('an installation', () => {
-  it('makes secrets with which services connect as their roles, and an operator known to auth', async () => {
+  it('creates the Secrets by which services connect under their own roles, and an operator in auth', async () => {
     await target.run();
     expect([...target.cluster.secrets.keys()].toSorted()).toEqual(
       ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
@@ -34,10 +34,10 @@ describe('an installation', () => {
       name: expect.stringMatching(/^install-[0-9a-f]{8}$/),
       credential: expect.stringMatching(/^cro_/),
     });
-    const known = await query(target.database.url, 'select name from auth.operators where digest = $1', [
+    const operators = await query(target.database.url, 'select name from auth.operators where digest = $1', [
       digestOf(operator.credential),
     ]);
-    expect(known).toEqual([{ name: operator.name }]);
+    expect(operators).toEqual([{ name: operator.name }]);
   });
 
   it('changes no secret when it runs again, and resets roles to the passwords in their secrets', async () => {
@@ -77,7 +77,7 @@ describe('an installation', () => {
     );
   });
 
-  it('puts the schema of a service on a server of its own', async () => {
+  it('puts the schema of a service on a separate server', async () => {
     const own = await createDatabase(target.postgres.url);
     try {
       const apart = { calls: { adminUrl: own.url }, entities: undefined };
@@ -95,7 +95,7 @@ describe('an installation', () => {
     }
   });
 
-  it("leaves the roles of the server's other installation alone", async () => {
+  it('fails if another installation uses the server, and does not change its roles', async () => {
     await target.run();
     const [other, second] = await Promise.all([startCluster(), createDatabase(target.postgres.url)]);
     try {
@@ -105,7 +105,7 @@ describe('an installation', () => {
       );
       expect(other.secrets.size).toBe(0);
       expect(await query(target.secret('auth')['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
-      // A restored database has the Secrets of the former one.
+      // The same installation may move to another database, for example a restored one: it has the passwords of the roles.
       await target.run(second.url);
     } finally {
       await other.stop();
@@ -113,7 +113,7 @@ describe('an installation', () => {
     }
   });
 
-  it('names an unusable secret', async () => {
+  it('fails with the name of an unusable Secret', async () => {
     const put = (name: string, stringData: Record<string, string>) =>
       target.cluster.secrets.set(`crs-${name}`, {
         apiVersion: 'v1',
@@ -143,7 +143,7 @@ describe('a version', () => {
     });
   const schemas = () => query(target.database.url, `select nspname from pg_namespace where nspname in ('auth', 'calls')`);
 
-  it('is installed, one minor version at a time, there and back', async () => {
+  it('is installed only one minor version above or below the current one', async () => {
     await target.run();
     await query(target.database.url, 'delete from install.releases');
     for (const version of ['0.1.0', '0.2.3', '0.1.4', '0.2.0', '0.3.0']) await prepare(version);
@@ -157,7 +157,7 @@ describe('a version', () => {
     );
   });
 
-  it('that is refused changes nothing', async () => {
+  it('changes nothing if it is refused', async () => {
     await query(
       target.database.url,
       'create schema install; create table install.releases (version text primary key, begun_at timestamptz, installed_at timestamptz)',
@@ -169,7 +169,7 @@ describe('a version', () => {
     expect(await schemas()).toEqual([]);
   });
 
-  it('counts as running only once it is installed', async () => {
+  it('counts as current only once its installation has finished', async () => {
     await target.run();
     await query(target.database.url, 'delete from install.releases');
     await prepare('0.1.0');
@@ -188,7 +188,7 @@ describe('the Kubernetes API', () => {
     expect(target.cluster.secrets.size).toBe(6);
   });
 
-  it.each(['get', 'create'] as const)('that refuses to %s leads to a message about the Role', async (verb) => {
+  it.each(['get', 'create'] as const)('leads to a message about the Role if it forbids %s', async (verb) => {
     target.cluster.allowed.delete(verb);
     await expect(target.run()).rejects.toThrow(
       `The ServiceAccount may not ${verb} the Secret crs-auth (status 403): its Role must allow that.`,

@@ -17,11 +17,11 @@ describe('the program', () => {
       env: { ...INHERITED, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const said = text(child.stderr);
+    const stderr = text(child.stderr);
     const [code] = await once(child, 'exit');
     return {
       code,
-      messages: (await said)
+      messages: (await stderr)
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line).msg as string),
@@ -37,12 +37,12 @@ describe('the program', () => {
     [MISSING_HOST, 'main', { MIGRATE_DATABASE_URL: DATABASE_URL, CRS_SECRET_PREFIX: 'crs' }],
     ["The configuration can't be used: CRS_CERTIFICATES: is required", 'renew', PEERS],
     [MISSING_HOST, 'renew', { ...PEERS, CRS_CERTIFICATES: 'auth,calls' }],
-  ])('names a missing setting in a sentence: %s', async (message, name, environment) => {
+  ])('exits with a single log message about the missing setting: %s', async (message, name, environment) => {
     expect(await start(name, environment)).toEqual({ code: 1, messages: [message] });
   });
 
-  it('of the toolbox runs until SIGTERM', async () => {
-    // The second program tells that the first one is loaded.
+  it('toolbox.ts runs until SIGTERM', async () => {
+    // The evaluated code runs once toolbox.ts is loaded, and reports that.
     const options = ['--import', pathOf('toolbox'), '--eval', "console.log('loaded')"];
     const child = spawn(process.execPath, options, { env: INHERITED, stdio: ['ignore', 'pipe', 'inherit'] });
     const exited = once(child, 'exit');

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
 let world: World;
-/** The organizations that other tests have left. */
+/** The organizations before the smoke test. Other tests share the database, and leave theirs behind. */
 let before: unknown[];
 beforeAll(async () => {
   world = await sharedWorld();
@@ -39,13 +39,13 @@ async function smoke(overrides: Record<string, string> = {}): Promise<{ code: nu
 
 const organizations = async () => (await world.query('select organization from auth.organizations order by 1')).rows;
 
-test('a sound installation passes, and the test leaves nothing behind', async () => {
+test('the smoke test passes on a working installation, and leaves no organization behind', async () => {
   const { code, lines } = await smoke();
   expect([code, lines.at(-1), lines.filter((line) => line.startsWith('FAIL'))]).toEqual([0, '9 passed, 0 failed', []]);
   expect(await organizations()).toEqual(before);
 });
 
-test('a gateway under another name fails the test, which leaves nothing behind either', async () => {
+test('the smoke test fails if the tool gateway has another URL than expected, and leaves no organization behind', async () => {
   const { code, lines } = await smoke({ CRS_TOOLS_URL: 'https://elsewhere.example' });
   expect([code, lines.at(-1)]).toEqual([1, '6 passed, 3 failed']);
   expect(await organizations()).toEqual(before);

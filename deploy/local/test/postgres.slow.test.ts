@@ -17,7 +17,7 @@ const log = createLogger('postgres.test', { level: 'silent' });
 process.umask(0o022);
 const root = await mkdtemp(join(tmpdir(), 'crs test '));
 await chmod(root, 0o711);
-/** The tests of later starts share this directory, one after the other. */
+/** Shared by the tests of later starts, which run one after the other. */
 const dataDir = join(root, 'data');
 const home = join(dataDir, 'postgres');
 const cluster = join(home, 'cluster');
@@ -80,7 +80,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a first start', () => {
-  test('makes a database that needs its password, in a path with a space', async () => {
+  test('creates a database that requires its password, in a path with a space', async () => {
     const { url, port } = await start({ dataDir: join(root, 'fresh') });
     expect(await query(url, 'select current_database() as name')).toEqual([{ name: 'call_research' }]);
     await expect(query(`postgres://postgres:wrong@127.0.0.1:${port}/call_research`, 'select 1')).rejects.toThrow(
@@ -94,9 +94,9 @@ describe('a first start', () => {
   });
 
   test('succeeds after a first start that was killed midway, and sorts by the given locale', async () => {
-    const half = join(root, 'icu/postgres/new-abc/cluster/base');
-    await mkdir(half, { recursive: true });
-    await writeFile(join(half, '1'), '');
+    const unfinished = join(root, 'icu/postgres/new-abc/cluster/base');
+    await mkdir(unfinished, { recursive: true });
+    await writeFile(join(unfinished, '1'), '');
     const { url } = await start({ dataDir: join(root, 'icu'), locale: { icu: 'en-US' } });
     expect((await readdir(join(root, 'icu/postgres'))).filter((name) => name.startsWith('new-'))).toEqual([]);
     expect(await query(url, `select string_agg(x, ' ' order by x) as letters from unnest(array['a', 'B', 'c']) x`)).toEqual([
@@ -121,7 +121,7 @@ describe('a later start', () => {
     expect(await query((await start()).url, `select from kept where by = 'stopped'`)).toHaveLength(1);
   });
 
-  test('finds the data after its supervisor was killed and the server ended', async () => {
+  test('finds the data after the supervisor was killed and the server has shut down', async () => {
     const { url, child } = await supervise();
     await query(url, `insert into kept values ('killed')`);
     await kill(child);
@@ -129,14 +129,14 @@ describe('a later start', () => {
     expect(await query((await start()).url, `select from kept where by = 'killed'`)).toHaveLength(1);
   });
 
-  test('finds the data right after its supervisor was killed, while the server still ends', async () => {
+  test('finds the data after the supervisor was killed, while the server is still shutting down', async () => {
     const { url, child } = await supervise();
     await query(url, `insert into kept values ('just killed')`);
     await kill(child);
     expect(await query((await start()).url, `select from kept where by = 'just killed'`)).toHaveLength(1);
   });
 
-  test('recovers from the death of server and supervisor at once', async () => {
+  test('recovers after server and supervisor were killed at once', async () => {
     const { url, pid, child } = await supervise();
     await query(url, `insert into kept values ('all killed')`);
     process.kill(pid, 'SIGKILL');
@@ -151,7 +151,7 @@ describe('a later start', () => {
     expect(orphan.exitCode, 'shut down in order').toBe(0);
   });
 
-  test('does not stop another program that has the pid of the dead server', async () => {
+  test('does not stop another program that now has the pid of the dead server', async () => {
     await writeFile(join(cluster, 'postmaster.pid'), `${process.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready\n`);
     await start();
   });
@@ -170,8 +170,8 @@ describe('a later start', () => {
   });
 });
 
-describe('a server that ends by itself', () => {
-  test('stays down, and is reported', async () => {
+describe('the loss of a server', () => {
+  test('is reported, and the server is not restarted', async () => {
     const lost = Promise.withResolvers<void>();
     const postgres = await start({ onLost: lost.resolve });
     process.kill(postgres.pid, 'SIGKILL');
@@ -179,7 +179,7 @@ describe('a server that ends by itself', () => {
     await expect(query(postgres.url, 'select 1')).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('is not reported if it was stopped', async () => {
+  test('is not reported if the server was stopped', async () => {
     const onLost = vi.fn();
     const postgres = await start({ onLost });
     await postgres.stop();
@@ -194,7 +194,7 @@ describe('a second start', () => {
     expect(await query(url, 'select 1 as still')).toEqual([{ still: 1 }]);
   });
 
-  test('is refused in the same process too, until the first has stopped', async () => {
+  test('is refused in the same process too, until the first server has stopped', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(`is in use by process ${process.pid}:`);
     await first.stop();
@@ -202,11 +202,11 @@ describe('a second start', () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)('as root, in a directory closed to the account of PostgreSQL', () => {
+describe.runIf(process.getuid?.() === 0)('a start as root, in a directory closed to the account of PostgreSQL', () => {
   const closed = join(root, 'closed');
   beforeAll(() => mkdir(closed, { mode: 0o700 }));
 
-  test('keeps the data elsewhere, and finds it as long as the directory names the place', async () => {
+  test('stores the data elsewhere, and finds it again as long as the directory records the path', async () => {
     const first = await start({ dataDir: join(closed, 'data') });
     expect(first.cluster).toMatch(/^\/var\/lib\/call-research\/data-/);
     await query(first.url, 'create table kept ()');
@@ -222,7 +222,7 @@ describe.runIf(process.getuid?.() === 0)('as root, in a directory closed to the 
     await rm(third.cluster, { recursive: true });
   });
 
-  test('runs a copy of the programs', async () => {
+  test('runs a copy of the PostgreSQL programs', async () => {
     const native = join(closed, 'native');
     await cp(join(findPostgres(log).bin, '..'), native, { recursive: true, verbatimSymlinks: true });
     const version = `test-${process.pid}`;

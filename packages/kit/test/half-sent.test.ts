@@ -8,16 +8,16 @@ import { createGateway } from '../src/http/gateway.ts';
 import { Refusal } from '../src/http/refusal.ts';
 import { log } from './_service.ts';
 
-/** How long a body may take to arrive. */
+/** The time within which a body must arrive. */
 const BODY_MS = 5_000;
 const NOWHERE = '127.0.0.1:1';
 
-/** How many bodies are being read. */
+/** The number of bodies that `/read` is reading now. */
 let reading = 0;
-/** How many requests, of those whose bodies aren't read, have arrived whole. */
-let whole = 0;
+/** The number of requests to `/unread` that have arrived completely. */
+let completed = 0;
 
-/** A gateway with a path that reads the body, one that answers without reading it, and no other. */
+/** A gateway with two paths: `/read` reads the body, `/unread` responds without reading it. */
 const gateway = createGateway(
   10_000,
   {
@@ -42,7 +42,7 @@ const gateway = createGateway(
       response.end(String(body.length));
     });
     app.post('/unread', (request, response) => {
-      request.once('close', () => request.complete && whole++);
+      request.once('close', () => request.complete && completed++);
       response.end('done');
     });
     app.use(() => {
@@ -81,7 +81,7 @@ const withLength = (head: string) => `${head}\r\nHost: test\r\nContent-Length: 1
 const chunked = (head: string) => `${head}\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"half":\r\n`;
 const statusOf = ({ received }: Client) => /^HTTP\/1\.1 (\d{3})/.exec(received)?.[1];
 
-/** Waits for a condition. Sockets are real; `expect.poll` would move the clock. */
+/** Waits for a condition in real time, because sockets are real. `expect.poll` would advance the fake clock. */
 async function until(condition: () => boolean): Promise<void> {
   for (let n = 0; n < 2_000 && !condition(); n++) await sleep(2);
   expect(condition()).toBe(true);
@@ -89,9 +89,9 @@ async function until(condition: () => boolean): Promise<void> {
 
 it.each([
   ['refused', 'POST /nothing HTTP/1.1', '404'],
-  ['refused, with an expectation that the server does not know', 'POST /nothing HTTP/1.1\r\nExpect: nonsense', '404'],
+  ['refused, with an unknown Expect header,', 'POST /nothing HTTP/1.1\r\nExpect: nonsense', '404'],
   ['answered', 'POST /unread HTTP/1.1', '200'],
-])('ends the connection of a request that was %s before its body was there, after 5 s', async (_, head, status) => {
+])('the gateway ends the connection of a request that was %s before its body arrived, after 5 s', async (_, head, status) => {
   const clients = [send(withLength(head)), send(chunked(head))];
   await until(() => clients.every(({ received }) => received !== ''));
   expect(clients.map(statusOf)).toEqual([status, status]);
@@ -102,7 +102,7 @@ it.each([
   await until(() => clients.every(({ isEnded }) => isEnded));
 });
 
-it('refuses a request whose body does not arrive within 5 s, and ends its connection', async () => {
+it('the gateway refuses a request whose body does not arrive within 5 s, and ends its connection', async () => {
   const clients = [send(withLength('POST /read HTTP/1.1')), send(chunked('POST /read HTTP/1.1'))];
   await until(() => reading === 2);
   vi.advanceTimersByTime(BODY_MS - 1);
@@ -115,9 +115,9 @@ it('refuses a request whose body does not arrive within 5 s, and ends its connec
 });
 
 it.each([
-  ['by its length, before it reads any', 'Content-Length: 65537\r\n\r\n{'],
-  ['once it has read too much', `Transfer-Encoding: chunked\r\n\r\n10001\r\n${' '.repeat(65_537)}`],
-])('refuses a body that is too large %s, and ends its connection', async (_, rest) => {
+  ['by its Content-Length, before it reads any of it', 'Content-Length: 65537\r\n\r\n{'],
+  ['once it has read more than the limit', `Transfer-Encoding: chunked\r\n\r\n10001\r\n${' '.repeat(65_537)}`],
+])('the gateway refuses a body that is too large %s, and ends its connection', async (_, rest) => {
   const client = send(`POST /read HTTP/1.1\r\nHost: test\r\n${rest}`);
   await until(() => client.received !== '');
   expect(statusOf(client)).toBe('413');
@@ -125,11 +125,11 @@ it.each([
   await until(() => client.isEnded);
 });
 
-it('keeps the connection of a request whose body comes after its answer', async () => {
+it('the gateway keeps the connection of a request whose body arrives after the response', async () => {
   const client = send('POST /unread HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nha');
   await until(() => client.received !== '');
   client.socket.write('lf');
-  await until(() => whole === 1);
+  await until(() => completed === 1);
   vi.advanceTimersByTime(2 * BODY_MS);
   client.received = '';
   client.socket.write('POST /nothing HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n');

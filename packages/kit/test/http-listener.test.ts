@@ -30,7 +30,7 @@ async function open(address: string): Promise<Socket> {
   return socket;
 }
 
-it('finishes requests under way, and says that their connections end', async () => {
+it('after stop(), the listener finishes requests in progress with Connection: close, and accepts no connections', async () => {
   const released = Promise.withResolvers<void>();
   let begun = 0;
   const { address, stop } = await start((_request, response) => {
@@ -38,18 +38,18 @@ it('finishes requests under way, and says that their connections end', async () 
     else void released.promise.then(() => response.end('done'));
   });
   expect(await ask(address)).toBe('keep-alive');
-  const underWay = ask(address);
+  const inProgress = ask(address);
   await expect.poll(() => begun).toBe(2);
   const stopped = stop();
   const connect = async () => void (await open(address)).destroy();
   await expect.poll(() => connect().catch((error) => error.code)).toBe('ECONNREFUSED');
   released.resolve();
-  expect(await underWay).toBe('close');
+  expect(await inProgress).toBe('close');
   await stopped;
   await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('keeps serving for a while, on connections that end with each answer', async () => {
+it('after stop(), the listener keeps serving during the drain period, with Connection: close', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'), 500);
   expect(await ask(address)).toBe('keep-alive');
   const started = performance.now();
@@ -60,20 +60,20 @@ it('keeps serving for a while, on connections that end with each answer', async 
   expect(performance.now() - started).toBeGreaterThan(490);
 });
 
-it('keeps an idle connection for longer, because its client may use it at any moment', async () => {
-  const lameDuckMs = 150;
-  const { address, stop } = await start((_request, response) => void response.end('done'), lameDuckMs);
+it('after the drain period, the listener keeps idle connections open for a while, because their clients may be sending', async () => {
+  const drainMs = 150;
+  const { address, stop } = await start((_request, response) => void response.end('done'), drainMs);
   expect(await ask(address)).toBe('keep-alive');
   const began = performance.now();
   const stopped = stop();
-  await expect.poll(() => performance.now() - began, { interval: 10 }).toBeGreaterThan(lameDuckMs);
+  await expect.poll(() => performance.now() - began, { interval: 10 }).toBeGreaterThan(drainMs);
   expect(await ask(address)).toBe('close');
   await stopped;
-  // Idle connections are kept for three more times as long, and this one is gone.
-  expect(performance.now() - began).toBeLessThan(4 * lameDuckMs);
+  // Idle connections are kept for three more drain periods, but this one ended with its response.
+  expect(performance.now() - began).toBeLessThan(4 * drainMs);
 });
 
-it('does not wait for idle connections, used or unused', async () => {
+it('stop() does not wait for idle connections if the drain period is 0', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'));
   const silent = await open(address);
   await ask(address);

@@ -8,7 +8,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
 import { bindGrpc } from '../src/process/bind.ts';
 
-/** A port that answers no attempt to connect, like the address of a dead machine: its backlog is full and its process is stopped. */
+/** Returns a port that never completes a connection, like the address of a dead machine: its backlog is full and its process is stopped. */
 async function silentPort(): Promise<number> {
   const program = `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
     require('fs').writeSync(1, server.address().port + '\\n'); process.kill(process.pid, 'SIGSTOP'); })`;
@@ -25,7 +25,7 @@ async function silentPort(): Promise<number> {
   return port;
 }
 
-/** To be preloaded into a process: its clock and its timers run ten times as fast. */
+/** A module to preload into a process, so that its clock and its timers run ten times as fast. */
 const FAST = `
   const Real = Date, { setTimeout } = globalThis, began = Real.now();
   const now = () => began + (Real.now() - began) * 10;
@@ -49,20 +49,20 @@ function clientOf(port: number, ...options: string[]) {
 
 const isReady = (log: string[]) => log.some((line) => line.includes('"ready"'));
 
-it('ends at once, even if a peer does not answer attempts to connect', async () => {
+it('a program ends at once on SIGTERM, even if it cannot connect to a service', async () => {
   const port = await silentPort();
   const { child, log } = clientOf(port, '--import', `data:text/javascript,${encodeURIComponent(FAST)}`);
   const exited = once(child, 'exit');
-  // It is ready all the same, after 5 s of its clock.
+  // It waits 5 s (of its fast clock) for the connection, and then becomes ready without it.
   await expect.poll(() => isReady(log), { timeout: 20_000 }).toBe(true);
   expect(log.join('\n')).toContain(`"away":["dns:///127.0.0.1:${port}"]`);
-  const asked = performance.now();
+  const signalledAt = performance.now();
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
-  expect(performance.now() - asked).toBeLessThan(15_000);
+  expect(performance.now() - signalledAt).toBeLessThan(15_000);
 });
 
-it('is ready once it is connected to the services that it calls', async () => {
+it('a program becomes ready once it is connected to the services that it calls', async () => {
   let attempts = 0;
   const refusing = createServer((socket: Socket) => {
     attempts++;
@@ -71,7 +71,7 @@ it('is ready once it is connected to the services that it calls', async () => {
   await once(refusing.listen(0, '127.0.0.1'), 'listening');
   const { port } = refusing.address() as AddressInfo;
   const { log } = clientOf(port);
-  // A process that is ready no longer tries, because nothing needs the connection.
+  // Repeated attempts show that the process is not ready: a ready process would not reconnect without a call to send.
   await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
   expect(isReady(log)).toBe(false);
   await new Promise((resolve) => refusing.close(resolve));

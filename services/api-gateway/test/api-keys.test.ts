@@ -4,11 +4,11 @@ import type { RestResponse } from '@crs/testing/rest';
 import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { comparable } from './_answers.ts';
 
-/** A change must take effect this long after its acknowledgement. */
-const GONE_AFTER_MS = 1_000;
+/** The time after its acknowledgement within which a change must take effect. */
+const EFFECTIVE_AFTER_MS = 1_000;
 
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
-/** Each belongs to the test that changes it. */
+/** Organizations that each belong to the one test that changes it. */
 const [REVOKING, EXPIRING, GATING, LIMITING] = ['revoking', 'expiring', 'gating', 'limiting'].map(tenant) as [
   string,
   string,
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 const CALL = '/v1/calls/call_1';
-const asking = (authorization: string) => world.rest(CALL, { headers: { authorization } });
+const getCall = (authorization: string) => world.rest(CALL, { headers: { authorization } });
 
 describe('a key', () => {
   it('identifies its organization', async () => {
@@ -45,7 +45,7 @@ describe('a key', () => {
     }
   });
 
-  it('that is missing, mistyped, unknown or revoked is refused in the same words', async () => {
+  it('that is missing, mistyped, unknown or revoked gets the same 401', async () => {
     const missing = await world.rest(CALL);
     expect(missing.status).toBe(401);
     expect(missing.headers.get('www-authenticate')).toBe('Bearer');
@@ -63,11 +63,11 @@ describe('a key', () => {
       `Bearer ${createApiKey()}`,
       `Bearer ${revoked}`,
     ]) {
-      expect(comparable(await asking(authorization)), authorization).toEqual(comparable(missing));
+      expect(comparable(await getCall(authorization)), authorization).toEqual(comparable(missing));
     }
   });
 
-  it('in the query is not read', async () => {
+  it('in the query string is ignored', async () => {
     expect((await world.rest(`${CALL}?access_token=${await world.createKey(ACME)}`)).status).toBe(401);
   });
 });
@@ -83,9 +83,9 @@ async function revokeKey(organization: string, keyId: string) {
 }
 
 /**
- * Makes a change right after the gateway has cached auth's answer about a key, and sends requests until one is answered as changed. Asserts that
- * only requests sent within GONE_AFTER_MS after the change were answered as before.
- * @returns the answer before the change, and the first ones after it
+ * Makes a change right after the gateway has cached auth's response for a key, and sends requests until the change shows. Asserts that
+ * only requests sent within EFFECTIVE_AFTER_MS after the change got the old response.
+ * @returns the response before the change, and the first ones that show it
  */
 async function aroundChange(
   key: string,
@@ -103,7 +103,7 @@ async function aroundChange(
     if (isChanged(answer)) after.push(answer);
     else {
       expect(after).toEqual([]);
-      expect(sentAt - changedAt).toBeLessThan(GONE_AFTER_MS);
+      expect(sentAt - changedAt).toBeLessThan(EFFECTIVE_AFTER_MS);
     }
   }
   return { before, after };
@@ -112,7 +112,7 @@ async function aroundChange(
 describe.concurrent('within a second of the acknowledgement, under constant traffic,', () => {
   const isUnauthorized = ({ status }: RestResponse) => status === 401;
 
-  it('a revoked key is refused, and another key of the organization is served', async () => {
+  it('a revoked key is refused, but another key of the organization still works', async () => {
     const { keyId, secret } = await createKey(REVOKING);
     await aroundChange(secret, () => revokeKey(REVOKING, keyId), isUnauthorized);
     expect((await world.rest(CALL, { key: await world.createKey(REVOKING) })).status).toBe(200);
@@ -131,7 +131,7 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
     await aroundChange(secret, passAnHour, isUnauthorized);
   });
 
-  it('a field that is switched off is absent, for this organization alone', async () => {
+  it('a field that is switched off is absent, but only for this organization', async () => {
     const key = await world.createKey(GATING);
     const settings = { type: 'organization', id: GATING, name: 'gating', allowed_fields: ['rating'] };
     const isWithout = ({ json }: RestResponse) => !('summary' in json);
@@ -148,7 +148,7 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
     const change = () => world.load([settings]);
     const { before, after } = await aroundChange(key, change, (answer) => limitOf(answer) === '1');
     expect(limitOf(before)).toBe('100000');
-    // The new limit has a counter of its own, which the first of these requests uses up.
+    // The new limit has its own counter, which the first of these requests uses up.
     expect(after.map(({ status }) => status)).toEqual([200, 429, 429]);
   });
 });

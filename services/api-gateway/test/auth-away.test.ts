@@ -35,7 +35,7 @@ afterAll(async () => {
 const recovers = () =>
   vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
 
-it('without auth, keys are trusted for at most a second, and service recovers by itself', async () => {
+it('while auth is down, a cached key works for at most a second, and the gateway recovers by itself', async () => {
   for (const [each, organization] of [
     [globexKey, GLOBEX],
     [key, ACME],
@@ -58,11 +58,11 @@ it('without auth, keys are trusted for at most a second, and service recovers by
   expect(answer.headers.get('retry-after')).toBe('1');
   expect(answer.headers.get('www-authenticate')).toBeNull();
 
-  // These answers need no auth.
+  // These responses don't need auth.
   expect((await gateway.rest(CALL)).status).toBe(401);
   expect((await gateway.rest(CALL, { key: `${key}x` })).status).toBe(401);
   expect((await gateway.rest('/nothing', { key })).status).toBe(404);
-  // The key may be good, so 401 would be wrong. An unknown path is reported only to a good key, so 404 would be wrong too.
+  // The key may be valid, so 401 would be wrong. Only a valid key may learn that a path is unknown, so 404 would be wrong too.
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(503);
   expect((await gateway.rest('/v1/nothing', { key, method: 'POST' })).status).toBe(503);
 
@@ -71,7 +71,7 @@ it('without auth, keys are trusted for at most a second, and service recovers by
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(401);
 });
 
-it('while auth hangs, the answer is 504 in time', async () => {
+it('while auth hangs, a request gets 504 within its timeout', async () => {
   await recovers();
   const unknown = await world.createKey(ACME);
   wayToAuth.block();

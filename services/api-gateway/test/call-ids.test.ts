@@ -36,20 +36,20 @@ describe('a call id', () => {
     },
   );
 
-  it('of two organizations shows each its own call', async () => {
+  it('that exists in two organizations returns to each its own call', async () => {
     expect((await get('shared')).json.summary).toBe(`of ${ACME}`);
     expect((await get('shared', globex)).json.summary).toBe(`of ${GLOBEX}`);
   });
 
   it.each([
     ['malformed', '@'],
-    ['foreign', 'foreign'],
+    ["another organization's", 'foreign'],
     ['in another case', 'CALL_1'],
-    ['as long as they are', 'y'.repeat(128)],
+    ['of the maximum length', 'y'.repeat(128)],
     ['too long', 'x'.repeat(129)],
     ['much too long', 'x'.repeat(10_000)],
     ['a space', '%20'],
-    ['with a space behind it', 'call_1%20'],
+    ['followed by a space', 'call_1%20'],
     ['a plus', 'call+1'],
     ['with a line break', 'call_1%0A'],
     ['with NUL', 'call_1%00'],
@@ -57,21 +57,21 @@ describe('a call id', () => {
     ['with a slash', 'call_1%2F'],
     ['a path', '%2e%2e%2Fv1%2Fcalls'],
     ['a dot', '.'],
-    ['encoded twice', 'call%255F1'],
+    ['double-encoded', 'call%255F1'],
     ['Latin-1', '%FF'],
     ['undecodable', 'call_1%FF'],
-    ['an open escape', '%'],
-    ['half an escape', '%4'],
-    ['no escape', '%zz'],
+    ['a lone percent sign', '%'],
+    ['a truncated escape', '%4'],
+    ['an invalid escape', '%zz'],
     ['a surrogate', '%ED%A0%80'],
-    ['overlong', '%C0%AF'],
+    ['overlong UTF-8', '%C0%AF'],
     ['accented', 'caf%C3%A9'],
     ['an emoji', '%F0%9F%98%80'],
     ['a full-width digit', 'call_%EF%BC%91'],
     ['SQL', "'%3B--"],
-    ['a pattern', 'call%25'],
+    ['a LIKE pattern', 'call%25'],
     ['undecodable, with a query', '%FF?include_clean=true'],
-  ])('that is %s is told from an unknown one by nothing', async (_, path) => {
+  ])('that is %s gets the same 404 as an unknown id', async (_, path) => {
     const unknown = await get('unknown');
     expect(unknown.status).toBe(404);
     expect(unknown.json.error).toMatchObject({ code: 'not_found', message: 'There is no call with this id.' });

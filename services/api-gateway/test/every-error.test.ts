@@ -21,7 +21,7 @@ const ORGANIZATIONS = { acme: tenant('acme'), globex: tenant('globex'), small: t
 let world: World;
 let rows: Row[];
 const keys: Record<string, string> = {};
-/** A gateway that can't reach the calls service. */
+/** A gateway whose address of the calls service refuses connections. */
 let withoutCalls: Gateway;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ function rowsOf(guide: string): Row[] {
   });
 }
 
-/** Whether a message is of a row, where `…` stands for any text. */
+/** Whether a message matches a row of the guide, in which `…` stands for any text. */
 function fits(row: Row, message: string): boolean {
   const parts = row.message.split('…');
   let at = 0;
@@ -65,7 +65,7 @@ const post = (body: unknown, more: RestRequest = {}): RestRequest => {
   return { method: 'POST', key: keys['acme'], body: typeof body === 'string' ? body : JSON.stringify(body), ...more, headers };
 };
 
-/** Requests that are refused, by what is wrong with them. */
+/** Requests that get an error, by what is wrong with them. */
 const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'a missing parameter': ['/v1/calls', () => ({ key: keys['acme'] })],
   'a bad parameter': [`/v1/calls?${RANGE}&page=0`, () => ({ key: keys['acme'] })],
@@ -76,24 +76,24 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'an unknown user': ['/v1/projects', () => post({ ...PROJECT, lead_email: 'nobody@acme.example' })],
   'an unknown office': ['/v1/projects', () => post({ ...PROJECT, billing_office_name: 'Nowhere' })],
   'an unknown property': ['/v1/projects', () => post({ ...PROJECT, lead: 1 })],
-  'no JSON': ['/v1/projects', () => post('{')],
+  'malformed JSON': ['/v1/projects', () => post('{')],
   'a bad Idempotency-Key': ['/v1/projects', () => post(PROJECT, { headers: { 'idempotency-key': '' } })],
-  'no key': ['/v1/calls', () => ({})],
+  'a missing key': ['/v1/calls', () => ({})],
   'an unknown path': ['/v1/nothing', () => ({ key: keys['acme'] })],
   'an unknown call': ['/v1/calls/unknown', () => ({ key: keys['acme'] })],
   'an unknown project': [`/v1/projects/${ID}`, () => ({ key: keys['acme'] })],
-  'no write surface': ['/v1/billing-offices', () => ({ key: keys['closed'] })],
-  'a reading key': ['/v1/projects', () => post(PROJECT, { key: keys['reading'] })],
+  'a write surface that is switched off': ['/v1/billing-offices', () => ({ key: keys['closed'] })],
+  'a read-only key': ['/v1/projects', () => post(PROJECT, { key: keys['reading'] })],
   'a wrong method': ['/v1/calls', () => ({ key: keys['acme'], method: 'DELETE' })],
-  'a wrong type': [`/v1/calls?${RANGE}`, () => ({ key: keys['acme'], headers: { accept: 'text/html' } })],
-  'a page as JSON': ['/docs', () => ({ headers: { accept: 'application/json' } })],
+  'an unacceptable Accept header': [`/v1/calls?${RANGE}`, () => ({ key: keys['acme'], headers: { accept: 'text/html' } })],
+  'the documentation page as JSON': ['/docs', () => ({ headers: { accept: 'application/json' } })],
   'a large body': ['/v1/projects', () => post(`"${'x'.repeat(1_100_000)}"`)],
-  'a body of text': ['/v1/projects', () => post(PROJECT, { headers: { 'content-type': 'text/plain' } })],
+  'a body of type text/plain': ['/v1/projects', () => post(PROJECT, { headers: { 'content-type': 'text/plain' } })],
   'a compressed body': ['/v1/projects', () => post(PROJECT, { headers: { 'content-encoding': 'gzip' } })],
-  'a limit that is used up': ['/v1/calls', () => ({ key: keys['small'] })],
+  'a used-up rate limit': ['/v1/calls', () => ({ key: keys['small'] })],
 };
 
-/** Shown by other tests: they need time, two requests at once, or a fault. */
+/** Errors that only other tests provoke, because they need time, concurrent requests or a fault. */
 const ELSEWHERE = [
   'The body did not arrive within 5 s.',
   'Idempotency-Key: a request with this key is being worked …',
@@ -102,31 +102,31 @@ const ELSEWHERE = [
   'The request took too long. …',
 ];
 
-const met = new Set<Row>();
-function meet(answer: { status: number; json: { error: { code: string; message: string } } }): void {
+const provoked = new Set<Row>();
+function expectListed(answer: { status: number; json: { error: { code: string; message: string } } }): void {
   const { code, message } = answer.json.error;
   const fitting = rows.filter((row) => row.status === answer.status && row.code === code && fits(row, message));
   expect(fitting, `${answer.status} ${code} ${message}`).not.toEqual([]);
-  for (const row of fitting) met.add(row);
+  for (const row of fitting) provoked.add(row);
 }
 
 describe('the guide lists', () => {
-  it.each(Object.entries(REQUESTS))('the refusal of %s', async (_, [path, request]) => {
-    meet(await world.rest(path, request()));
+  it.each(Object.entries(REQUESTS))('the error for %s', async (_, [path, request]) => {
+    expectListed(await world.rest(path, request()));
   });
 
-  it('the refusal while a service is unavailable', async () => {
-    meet(await withoutCalls.rest(`/v1/calls?${RANGE}`, { key: keys['acme'] }));
+  it('the error while a backend service is unavailable', async () => {
+    expectListed(await withoutCalls.rest(`/v1/calls?${RANGE}`, { key: keys['acme'] }));
   });
 
-  it('the refusal of a key that was used with another body', async () => {
+  it('the error for an Idempotency-Key that was used with another body', async () => {
     const headers = { 'idempotency-key': 'one' };
     expect((await world.rest('/v1/projects', post(PROJECT, { headers }))).status).toBe(201);
-    meet(await world.rest('/v1/projects', post({ ...PROJECT, name: 'Other' }, { headers })));
+    expectListed(await world.rest('/v1/projects', post({ ...PROJECT, name: 'Other' }, { headers })));
   });
 
-  it('no error that is never met, each code, and each status of the OpenAPI document', async () => {
-    expect(rows.filter((row) => !met.has(row)).map(({ message }) => message)).toEqual(ELSEWHERE);
+  it('only errors that occur, every code, and every error status in the OpenAPI document', async () => {
+    expect(rows.filter((row) => !provoked.has(row)).map(({ message }) => message)).toEqual(ELSEWHERE);
     expect([...new Set(rows.map(({ code }) => code))].toSorted()).toEqual([
       'bad_request',
       'internal_error',

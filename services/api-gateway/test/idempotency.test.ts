@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedWorld, tenant, type World } from '@crs/testing/world';
 
-/** Both organizations have users of the same names, and use the same keys. */
+/** Two organizations with users of the same names. The tests use the same idempotency keys in both. */
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 const MINIMAL = { name: 'New', lead_email: 'ann@acme.example' };
 
@@ -47,7 +47,7 @@ describe('Idempotency-Key', () => {
     return rows[0].n as number;
   };
 
-  it('answers the same project again after changes, and to a body of equal meaning', async () => {
+  it('replays the original response, even after changes and for an equivalent body', async () => {
     const first = await keyed('same', { ...MINIMAL, member_emails: ['bob@acme.example', 'only@acme.example'] });
     expect(first.headers.has('idempotent-replayed')).toBe(false);
     const before = await count();
@@ -64,25 +64,25 @@ describe('Idempotency-Key', () => {
     expect(await count()).toBe(before);
   });
 
-  it('refuses another body', async () => {
+  it('with a different body gets 422', async () => {
     expect((await keyed('other')).status).toBe(201);
     const { status, json } = await keyed('other', { ...MINIMAL, name: 'Another' });
     expect([status, json.error.code]).toEqual([422, 'bad_request']);
   });
 
-  it('belongs to one organization', async () => {
+  it('applies within one organization', async () => {
     const ours = await keyed('shared');
     const theirs = await keyed('shared', MINIMAL, globex);
     expect(theirs.status).toBe(201);
     expect(theirs.json.project_id).not.toBe(ours.json.project_id);
   });
 
-  it('does not repeat a failure', async () => {
+  it('does not replay a failure', async () => {
     expect((await keyed('failed', { ...MINIMAL, lead_email: 'nobody@acme.example' })).status).toBe(400);
     expect((await keyed('failed', { ...MINIMAL, name: 'Mended' })).status).toBe(201);
   });
 
-  it('creates one project for many requests at once', async () => {
+  it('creates one project for many concurrent requests', async () => {
     const before = await count();
     const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('raced')));
     const created = answers.filter(({ status }) => status === 201);
@@ -100,7 +100,7 @@ describe('Idempotency-Key', () => {
     ['x'.repeat(255), 201],
     ['x'.repeat(256), 400],
     ['ümlaut', 400],
-  ])('of the form %j: %i', async (key, status) => {
+  ])('of %j gets %i', async (key, status) => {
     expect((await keyed(key)).status).toBe(status);
   });
 });

@@ -4,13 +4,13 @@ import { sharedWorld, tenant, type World } from '@crs/testing/world';
 const DAY = 86_400_000;
 const START = Date.parse('2025-03-01T00:00:00Z');
 
-/** Both organizations have calls with the same ids. */
+/** Two organizations that have calls with the same ids. */
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 let world: World;
 let acme: string;
 let globex: string;
-/** The calls of acme in the order of the list. */
+/** The calls of acme in the order in which the list returns them. */
 let expected: { id: string; createdAt: string }[];
 
 const call = (organization: string, n: number, createdAt: Date) => ({
@@ -26,7 +26,7 @@ const call = (organization: string, n: number, createdAt: Date) => ({
   ...(n % 3 === 0 && { transcript: 'words' }),
 });
 
-/** Some days have many calls, some few, some none, and several calls share an instant. */
+/** Generates calls: many, few or none a day, and several with the same timestamp. */
 const instantOf = (n: number) => new Date(START + Math.floor((n * n) / 97) * 3 * 3_600_000 + (n % 4 === 0 ? 0 : n * 1000));
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const list = (query: Record<string, string | number>, key = acme) =>
 const ALL = { start_date: '2000-01-01T00:00:00Z', end_date: '2100-01-01T00:00:00Z' };
 
 describe('GET /v1/calls', () => {
-  it('answers the items of the contract', async () => {
+  it('returns items with the fields in the contract', async () => {
     const { status, json } = await list({ ...ALL, per_page: 1 });
     expect(status).toBe(200);
     const [item] = json.data;
@@ -76,7 +76,7 @@ describe('GET /v1/calls', () => {
     expect(json.pagination).toEqual({ page: 1, per_page: 1, total_items: 300, total_pages: 300 });
   });
 
-  it.each([7, 50, 200])('reads everything once, in order, %i a page', async (perPage) => {
+  it.each([7, 50, 200])('returns every call once, in order, with %i a page', async (perPage) => {
     const seen: string[] = [];
     for (let page = 1; ; page++) {
       const { json } = await list({ ...ALL, per_page: perPage, page });
@@ -87,7 +87,7 @@ describe('GET /v1/calls', () => {
     expect(seen).toEqual(expected.map(({ id }) => id));
   });
 
-  it('cuts ranges exactly, wherever in a day they begin and end, and on every page', async () => {
+  it('returns exactly the calls in a range, whatever time of day it begins and ends, on every page', async () => {
     const edges = [0, 1, 3_600_000, DAY - 1, DAY, DAY + 1, 2 * DAY, 40 * DAY + 12345, 60 * DAY, 200 * DAY].map(
       (offset) => START + offset,
     );
@@ -107,7 +107,7 @@ describe('GET /v1/calls', () => {
     }
   });
 
-  it('has no overlap and no gap between adjacent windows: a call at the border is in the later one', async () => {
+  it('returns a call at the boundary of two adjacent ranges only in the later one', async () => {
     const border = expected[100]!.createdAt;
     const before = await list({ ...ALL, end_date: border, per_page: 200 });
     const after = await list({ ...ALL, start_date: border, per_page: 200 });
@@ -115,7 +115,7 @@ describe('GET /v1/calls', () => {
     expect(after.json.data.map((item: { created_at: string }) => item.created_at)).toContain(border);
   });
 
-  it('answers an empty page past the end, and a total of one page for an empty range', async () => {
+  it('returns an empty page past the end, and a total of one page for an empty range', async () => {
     const past = await list({ ...ALL, page: 2147483647, per_page: 200 });
     expect(past.status).toBe(200);
     expect(past.json).toEqual({ data: [], pagination: { page: 2147483647, per_page: 200, total_items: 300, total_pages: 2 } });
@@ -123,13 +123,13 @@ describe('GET /v1/calls', () => {
     expect(nothing.json).toEqual({ data: [], pagination: { page: 1, per_page: 50, total_items: 0, total_pages: 1 } });
   });
 
-  it('never shows calls of another organization', async () => {
+  it('never returns calls of another organization', async () => {
     const { json } = await list({ ...ALL, per_page: 200 }, globex);
     expect(json.pagination.total_items).toBe(50);
     for (const item of json.data) expect(item.segment).toBe(`Segment of ${GLOBEX}`);
   });
 
-  it('lists only calls changed since a moment, with exact totals', async () => {
+  it('returns only calls changed since updated_since, with exact totals', async () => {
     await world.load([{ ...call(ACME, 7, instantOf(7)), summary: 'late' }]);
     const detail = await world.rest('/v1/calls/call_0007', { key: acme });
     const since = detail.json.updated_at as string;

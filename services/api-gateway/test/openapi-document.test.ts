@@ -3,7 +3,7 @@ import { createChecker, type Document, type OperationObject } from '@crs/testing
 import { buildDocument } from '../src/openapi/document.ts';
 import { ROUTES } from '../src/routes/index.ts';
 
-/** As a client reads it. */
+/** The document as a client reads it, after serialization. */
 const document = JSON.parse(JSON.stringify(buildDocument('https://api.acme.example'))) as Document;
 
 const operations = (): [string, OperationObject][] =>
@@ -18,7 +18,7 @@ const parametersOf = (path: string, place: string) =>
   );
 
 describe('the document', () => {
-  it('lists the routes, each with its operation, and nothing else', () => {
+  it('lists exactly the routes, each with its operation', () => {
     const routes = Object.entries(ROUTES).map(([path, { method }]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
     expect(operations().map(([name]) => name)).toEqual(routes);
     expect(routes.toSorted()).toEqual([
@@ -32,12 +32,12 @@ describe('the document', () => {
     ]);
   });
 
-  it('is of version 1.0.0 of the API, in OpenAPI 3.1', () => {
+  it('has the API version 1.0.0, and is OpenAPI 3.1', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.info.version).toBe('1.0.0');
   });
 
-  it('has the parameters and limits of the code', () => {
+  it('has the same parameters and limits as the code', () => {
     const expand = {
       expand: { required: false, type: 'string', enum: ['detail'] },
       include_verbatim: { required: false, type: 'boolean' },
@@ -84,7 +84,7 @@ describe('the document', () => {
     });
   });
 
-  it('says which fields of a call can be absent', () => {
+  it('marks as optional the fields of a call that can be absent', () => {
     const { properties, required } = document.components.schemas['Call'] as { properties: object; required: string[] };
     expect(Object.keys(properties).filter((name) => !required.includes(name))).toEqual([
       'segment',
@@ -100,7 +100,7 @@ describe('the document', () => {
     expect(document.components.schemas['Interviewee']).not.toHaveProperty('required');
   });
 
-  it('tells kinds of changes apart by a constant of each', () => {
+  it('distinguishes kinds of changes by a constant in each', () => {
     const { schemas } = document.components as { schemas: Record<string, { oneOf?: { $ref: string }[]; properties?: object }> };
     expect(schemas['Change']!.oneOf).toEqual(
       ['CallChanged', 'CallDeleted', 'AccessChanged'].map((name) => ({ $ref: `#/components/schemas/${name}` })),

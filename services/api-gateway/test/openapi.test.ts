@@ -15,7 +15,7 @@ const PATH = '/v1/openapi.json';
 const PROJECT = '11111111-2222-4333-8444-555555555555';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-/** Strict schemas of the answers: an unknown key fails. */
+/** The response schemas, made strict so that an undocumented key fails. */
 const BODIES: Record<string, z.ZodType> = {
   'get /calls': callPage,
   'get /calls/{call_id}': call,
@@ -78,7 +78,7 @@ beforeAll(async () => {
   document = (await world.rest(PATH)).json as Document;
 });
 
-describe('answers match the document', () => {
+describe('a response matches the document:', () => {
   const json = { 'content-type': 'application/json' };
   const NEW = JSON.stringify({ name: 'New', lead_email: 'ann@acme.example' });
   const post = (body: string, headers: object = json): RestRequest => ({ method: 'POST', body, headers: { ...headers } });
@@ -120,18 +120,18 @@ describe('answers match the document', () => {
     ['nobody', 'get', '/openapi.json', '/openapi.json', 200, {}],
     ['nobody', 'get', '/openapi.json', '/openapi.json', 304, { headers: { 'if-none-match': '*' } }],
     ['nobody', 'get', '/openapi.json', '/openapi.json?x=1', 400, {}],
-  ])('%s: %s %s: %s %i', async (who, method, template, path, status, request) => {
+  ])('key "%s": %s %s: %s %i', async (who, method, template, path, status, request) => {
     const answer = await world.rest(`/v1${path}`, { key: keys[who], ...request });
     expect(answer.status).toBe(status);
     expect(createChecker(document).problemsOfResponse(method, template, answer)).toEqual([]);
-    // The answer has no key that the document doesn't declare.
+    // Parsing must not drop keys: the response has none that the document doesn't declare.
     if (status >= 400) errorEnvelope.parse(answer.json);
     else if (status < 300) BODIES[`${method} ${template}`]?.parse(answer.json);
   });
 });
 
 describe(PATH, () => {
-  it('names the configured public address, whatever the Host', async () => {
+  it('contains the configured public URL, whatever the Host', async () => {
     const gateway = await startGateway(world, { publicUrl: 'https://api.acme.example' });
     const { json } = await gateway.rest(PATH, { headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' } });
     expect((json as Document).servers).toEqual([{ url: 'https://api.acme.example/v1', description: 'Version 1' }]);
@@ -139,7 +139,7 @@ describe(PATH, () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(buildDocument(`http://${world.stack.addresses.api}`))));
   });
 
-  it('needs no key, and ignores a bad one', async () => {
+  it('needs no key, and ignores an invalid one', async () => {
     for (const key of [undefined, 'crk_nonsense', keys['all']]) expect((await world.rest(PATH, { key })).status).toBe(200);
   });
 
@@ -148,7 +148,7 @@ describe(PATH, () => {
       expect((await world.rest(path)).status, path).toBe(401);
   });
 
-  it('answers only GET and HEAD', async () => {
+  it('serves only GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const { status, headers } = await world.rest(PATH, { method, headers: { accept: 'text/html' } });
       expect([status, headers.get('allow')], method).toEqual([405, 'GET, HEAD']);
@@ -163,7 +163,7 @@ describe(PATH, () => {
     expect((await world.rest(PATH)).headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
-  it('has an entity tag', async () => {
+  it('supports conditional requests with an entity tag', async () => {
     const tag = (await world.rest(PATH)).headers.get('etag')!;
     for (const method of ['GET', 'HEAD']) {
       const { status, text } = await world.rest(PATH, { method, headers: { 'if-none-match': `W/${tag}` } });
@@ -171,11 +171,11 @@ describe(PATH, () => {
     }
   });
 
-  it('is charged to the address, or to the organization of a usable key', async () => {
+  it('is charged to the address, or with a valid key to its organization', async () => {
     const gateway = await startGateway(world, { addressLimit: { requests: 2, periodSeconds: 3600 }, trustedProxies: LOOPBACK });
     const headers = { 'x-forwarded-for': newAddress() };
-    const ask = async (key?: string) => (await gateway.rest(PATH, { key, headers })).status;
-    expect([await ask(), await ask(), await ask(), await ask(keys['all'])]).toEqual([200, 200, 429, 200]);
+    const statusFor = async (key?: string) => (await gateway.rest(PATH, { key, headers })).status;
+    expect([await statusFor(), await statusFor(), await statusFor(), await statusFor(keys['all'])]).toEqual([200, 200, 429, 200]);
     await gateway.stop();
   });
 });

@@ -4,7 +4,7 @@ import { sharedWorld, tenant, type World } from '@crs/testing/world';
 const IMPORTED = '11111111-2222-4333-8444-555555555555';
 const UNKNOWN = '99999999-2222-4333-8444-555555555555';
 
-/** Both organizations have the same project id, and users and offices of the same names. */
+/** Two organizations that have a project with the same id, and users and offices with the same names. */
 const [ACME, GLOBEX, PLAIN] = [tenant('acme'), tenant('globex'), tenant('plain')];
 
 let world: World;
@@ -66,7 +66,7 @@ const post = (body: unknown, { key = acme, headers = {} }: { key?: string; heade
 const MINIMAL = { name: 'New', lead_email: 'ann@acme.example' };
 
 describe('GET /v1/billing-offices', () => {
-  it('answers the default first, then by code point', async () => {
+  it('returns the default office first, and the others by code point', async () => {
     expect((await world.rest('/v1/billing-offices', { key: acme })).json).toEqual({
       data: [
         { name: 'London', is_default: true },
@@ -80,13 +80,13 @@ describe('GET /v1/billing-offices', () => {
     });
   });
 
-  it('takes no parameters', async () => {
+  it('refuses parameters', async () => {
     expect((await world.rest('/v1/billing-offices?page=1', { key: acme })).json.error.message).toMatch(/^page: /);
   });
 });
 
 describe('POST /v1/projects', () => {
-  it('creates a project with its people, billed by the default office', async () => {
+  it('creates a project with its lead and members, billed by the default office', async () => {
     const created = await post({
       name: '  Boxes  ',
       lead_email: ' ANN@ACME.example',
@@ -123,7 +123,7 @@ describe('POST /v1/projects', () => {
     expect((await world.rest(`/v1/projects/${id}`, { key: globex })).status).toBe(404);
   });
 
-  it('reads null as absent, and takes a named office, or none without a default', async () => {
+  it('treats null as absent, and uses the named office, or none if there is no default', async () => {
     const named = await post({ ...MINIMAL, member_emails: null, summary: null, billing_office_name: 'Zürich' });
     expect(named.json).toMatchObject({ summary: null, members: [], billing_office_name: 'Zürich' });
     expect((await post(MINIMAL, { key: globex })).json.billing_office_name).toBeNull();
@@ -149,21 +149,21 @@ describe('POST /v1/projects', () => {
     ['billing_office_name', { billing_office_name: 'Nowhere' }],
     ['summary', { summary: 'x'.repeat(2001) }],
     ['other', { other: 1 }],
-  ])('refuses by name: %s %j', async (field, change) => {
+  ])('names the invalid property in the error: %s for %j', async (field, change) => {
     const { status, json } = await post({ ...MINIMAL, ...change });
     expect(status).toBe(400);
     expect(json.error.code).toBe('bad_request');
     expect(json.error.message.startsWith(`${field}:`), json.error.message).toBe(true);
   });
 
-  it('names the known properties when it refuses another one', async () => {
+  it('lists the known properties in the error for an unknown one', async () => {
     const { json } = await post({ ...MINIMAL, lead: 'ann@acme.example' });
     expect(json.error.message).toBe(
       'lead: is not a known property. Known: name, lead_email, member_emails, billing_office_name, summary.',
     );
   });
 
-  it('gives one answer for an unknown user, a disabled one and one of another organization', async () => {
+  it('returns the same error for an unknown user, a disabled one and one of another organization', async () => {
     const messages = await Promise.all(
       ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(
         async (email) => (await post({ ...MINIMAL, lead_email: email })).json.error.message,
@@ -172,7 +172,7 @@ describe('POST /v1/projects', () => {
     expect(new Set(messages).size).toBe(1);
   });
 
-  it('takes the largest name, summary and number of members', async () => {
+  it('accepts the longest name, the longest summary and the largest number of members', async () => {
     const emails = Array.from({ length: 100 }, (_, n) => `u${n}@acme.example`);
     await world.load(emails.map((email) => ({ type: 'user', organization: ACME, email, name: 'U' })));
     const { status, json } = await post({
@@ -186,35 +186,35 @@ describe('POST /v1/projects', () => {
   });
 
   it.each([
-    ['no type', { 'content-type': '' }, '{}', 415],
-    ['another type', { 'content-type': 'text/plain' }, '{}', 415],
-    ['another charset', { 'content-type': 'application/json; charset=utf-16' }, '{}', 415],
+    ['without a type', { 'content-type': '' }, '{}', 415],
+    ['of another type', { 'content-type': 'text/plain' }, '{}', 415],
+    ['in another charset', { 'content-type': 'application/json; charset=utf-16' }, '{}', 415],
     ['compressed', { 'content-encoding': 'gzip' }, '{}', 415],
     ['too large', {}, `{"name":"${'x'.repeat(64 * 1024)}"}`, 413],
-    ['no JSON', {}, '{"name":', 400],
+    ['malformed JSON', {}, '{"name":', 400],
     ['empty', {}, '', 400],
     ['an array', {}, '[]', 400],
-    ['deep', {}, `${'['.repeat(32_000)}${']'.repeat(32_000)}`, 400],
-    ['a prototype', {}, '{"name":"x","lead_email":"ann@acme.example","__proto__":{"a":1}}', 400],
+    ['deeply nested', {}, `${'['.repeat(32_000)}${']'.repeat(32_000)}`, 400],
+    ['an object with __proto__', {}, '{"name":"x","lead_email":"ann@acme.example","__proto__":{"a":1}}', 400],
   ])('refuses a body that is %s', async (_name, headers, body, status) => {
     expect((await post(body, { headers })).status).toBe(status);
   });
 
-  it('takes a body of 64 KiB and not a byte more', async () => {
+  it('accepts a body of 64 KiB, and refuses one byte more', async () => {
     const body = (bytes: number) => JSON.stringify(MINIMAL).padEnd(bytes, ' ');
     expect((await post(body(64 * 1024))).status).toBe(201);
     expect((await post(body(64 * 1024 + 1))).status).toBe(413);
   });
 
-  it('refuses 101 member e-mails by their number, before it reads one', async () => {
-    // The first item is bad, too. The reason names the number, so no item was read.
+  it('refuses 101 member e-mails because of their number, before it validates one', async () => {
+    // The first item is invalid too. The error states the number, so no item was validated.
     const { status, json } = await post({ ...MINIMAL, member_emails: ['', ...Array(100).fill('ann@acme.example')] });
     expect([status, json.error.message]).toEqual([400, 'member_emails: must have at most 100 items']);
   });
 });
 
 describe('GET /v1/projects/{project_id}', () => {
-  it('answers any project of the organization, further leads among the members', async () => {
+  it('returns any project of the organization, with further leads among the members', async () => {
     const { json } = await world.rest(`/v1/projects/${IMPORTED}`, { key: acme });
     expect(json).toEqual({
       project_id: IMPORTED,
@@ -229,7 +229,7 @@ describe('GET /v1/projects/{project_id}', () => {
     expect((await world.rest(`/v1/projects/${IMPORTED}`, { key: globex })).json.name).toBe(`Imported by ${GLOBEX}`);
   });
 
-  it('distinguishes a malformed id from an unknown one', async () => {
+  it('returns 400 for a malformed id, and 404 for an unknown one', async () => {
     expect((await world.rest('/v1/projects/nonsense', { key: acme })).status).toBe(400);
     expect((await world.rest('/v1/projects/%FF', { key: acme })).status).toBe(400);
     expect((await world.rest(`/v1/projects/${UNKNOWN}`, { key: acme })).status).toBe(404);
@@ -241,7 +241,7 @@ describe('the write surface', () => {
     ['GET', '/v1/billing-offices'],
     ['GET', `/v1/projects/${IMPORTED}`],
     ['POST', '/v1/projects'],
-  ])('is not there for an organization that is not enabled for it: %s %s', async (method, path) => {
+  ])('does not exist for an organization that is not enabled for it: %s %s', async (method, path) => {
     const { status, json } = await world.rest(path, {
       key: plain,
       method,
@@ -251,7 +251,7 @@ describe('the write surface', () => {
     expect(json.error.message).toMatch(/not enabled for the write surface/);
   });
 
-  it('only reads with a read-only key', async () => {
+  it('allows only reads with a read-only key', async () => {
     expect((await world.rest('/v1/billing-offices', { key: readOnly })).status).toBe(200);
     const { status, json } = await post(MINIMAL, { key: readOnly });
     expect([status, json.error.code]).toEqual([404, 'not_found']);

@@ -1,5 +1,5 @@
 /**
- * Addresses that a request to a URL of a client or a provider must not reach, by special-purpose range. Forms that contain an IPv4 address are refused
+ * Addresses that our requests to URLs of clients and providers must never reach, by special-purpose range. IPv6 forms that embed an IPv4 address are refused
  * even if that address is public.
  */
 export const REFUSED_V4 = {
@@ -17,7 +17,13 @@ export const REFUSED_V4 = {
   'Azure WireServer': ['168.63.129.16'],
   'service endpoints of IBM Cloud': ['161.26.0.0', '161.26.255.255', '166.8.0.0', '166.11.255.255'],
   'carrier-grade NAT': ['100.64.0.1', '100.100.2.136', '100.100.100.200', '100.127.255.255'],
-  'IETF protocol assignments, 6to4 relay, AS112, AMT': ['192.0.0.1', '192.88.99.1', '192.31.196.1', '192.175.48.1', '192.52.193.1'],
+  'IETF protocol assignments, 6to4 relay, AS112, AMT': [
+    '192.0.0.1',
+    '192.88.99.1',
+    '192.31.196.1',
+    '192.175.48.1',
+    '192.52.193.1',
+  ],
   benchmarking: ['198.18.0.1', '198.19.255.255'],
   documentation: ['192.0.2.1', '198.51.100.1', '203.0.113.1'],
   multicast: ['224.0.0.1', '239.255.255.255'],
@@ -28,7 +34,14 @@ export const REFUSED_V6 = {
   loopback: ['::1'],
   'link-local': ['fe80::1', 'febf::1'],
   'site-local': ['fec0::1'],
-  'unique local and cloud metadata services': ['fc00::1', 'fd00:42::42', 'fd00:c1::a9fe:a9fe', 'fd00:ec2::254', 'fd20:ce::254', 'fdff::1'],
+  'unique local and cloud metadata services': [
+    'fc00::1',
+    'fd00:42::42',
+    'fd00:c1::a9fe:a9fe',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+    'fdff::1',
+  ],
   multicast: ['ff00::1', 'ff02::1'],
   'IPv4-mapped': ['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:8.8.8.8'],
   'IPv4-compatible': ['::127.0.0.1', '::10.0.0.1', '::8.8.8.8'],

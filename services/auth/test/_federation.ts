@@ -1,3 +1,4 @@
+/** The test environment of federation: two organizations, each with its own identity provider, and helpers that sign in through them. */
 import { decodeJwt } from 'jose';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
@@ -13,9 +14,9 @@ export interface FederationWorld extends SharedAuthWorld {
   idps: Record<Tenant, IdentityProvider>;
   /** A provider that gives e-mails only by userinfo and expects our secret in the body. */
   thin: IdentityProvider;
-  /** A provider that knows us without a secret. */
+  /** A provider where we are a public client, without a secret. */
   open: IdentityProvider;
-  /** A provider that names its issuer neither in its answers nor in its metadata. */
+  /** A provider that names its issuer neither in its responses nor in its metadata. */
   nameless: IdentityProvider;
   /** A free port for a provider that a test starts and stops. */
   spare: { port: number };
@@ -28,14 +29,14 @@ export interface FederationWorld extends SharedAuthWorld {
   browser(): Browser;
   /** A browser whose requests reach two replicas of auth in turn. */
   browserOfReplicas(): Browser;
-  /** A browser of an auth behind https. */
+  /** A browser of a replica of auth that is served over https. */
   secureBrowser(): Browser;
-  /** A browser of an auth whose default organization is acme. */
+  /** A browser of a replica of auth whose default organization is acme. */
   browserOfDefault(): Browser;
   /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
-  /** Starts a sign-in, up to the redirect to the organization's provider. */
-  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
+  /** Starts a sign-in, up to the redirect to the organization's provider, which is `externalUrl`. */
+  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; externalUrl: URL }>;
   /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
   /** Comes back from acme's provider. @returns the text of the page and the new audit entries */
@@ -51,7 +52,7 @@ export interface FederationWorld extends SharedAuthWorld {
   auditOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
-/** Users of globex beside those that both organizations have: a domain belongs to one organization, and `example.com` to acme. */
+/** Users of globex only. An e-mail domain belongs to one organization, and `example.com` to acme, so globex needs users of another domain. */
 export const ANN_OF_GLOBEX = 'ann@globex.example';
 export const BOB_OF_GLOBEX = 'bob@globex.example';
 
@@ -61,7 +62,7 @@ const DOMAINS = { acme: ['example.com', 'acme.example'], globex: ['globex.exampl
 let shared: Promise<FederationWorld> | undefined;
 
 /**
- * The system that all test files about federation share: only it may reach the providers, which listen on this machine. Each test starts with
+ * The test environment that all test files about federation share. Only this one allows the providers, which listen on this machine. Each test starts with
  * `reset`.
  */
 export function sharedFederation(): Promise<FederationWorld> {
@@ -69,7 +70,7 @@ export function sharedFederation(): Promise<FederationWorld> {
 }
 
 async function startFederation(): Promise<FederationWorld> {
-  const [acme, globex, thin, open, nameless, gone] = await Promise.all([
+  const [acme, globex, thin, open, nameless, stopped] = await Promise.all([
     startIdentityProvider(),
     startIdentityProvider(),
     startIdentityProvider({ emailInIdToken: false, authentication: 'client_secret_post' }),
@@ -77,9 +78,9 @@ async function startFederation(): Promise<FederationWorld> {
     startIdentityProvider({ namesIssuer: false }),
     startIdentityProvider(),
   ]);
-  await gone.stop();
+  await stopped.stop();
   const idps = { acme, globex };
-  const oidcAllowHosts = [acme, globex, thin, open, nameless, gone].map(({ host }) => ({ host }));
+  const oidcAllowHosts = [acme, globex, thin, open, nameless, stopped].map(({ host }) => ({ host }));
   const records = TENANTS.flatMap((tenant) => [
     organization(tenant),
     user(tenant, ANN, { password: PASSWORD }),
@@ -110,18 +111,18 @@ async function startFederation(): Promise<FederationWorld> {
   const begin = async (tenant: string, browser = gateway(), more = pkce()) => {
     const path = authorizePath(clientId, more.challenge, { organization: tenant });
     const { page } = await browser.open(path);
-    const { away, page: end } = await browser.submit(page, {});
-    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
-    return { browser, page, away };
+    const { externalUrl, page: end } = await browser.submit(page, {});
+    if (!externalUrl) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
+    return { browser, page, externalUrl };
   };
   const comeBack = async (tenant: Tenant, change?: (answer: URL) => void) => {
-    const { browser, away } = await begin(tenant);
-    const back = await idps[tenant].signIn(away);
+    const { browser, externalUrl } = await begin(tenant);
+    const back = await idps[tenant].signIn(externalUrl);
     change?.(back);
     return (await browser.open(back.pathname + back.search)).page;
   };
   const auditOf = async (work: () => Promise<unknown>) => {
-    // A refusal would otherwise count in the entry of an equal one of the same minute.
+    // Within a minute, equal refusals only increment the count of their first entry, so delete earlier ones.
     await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
     const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
     await work();
@@ -138,7 +139,7 @@ async function startFederation(): Promise<FederationWorld> {
     thin,
     open,
     nameless,
-    spare: { port: Number(new URL(gone.issuer).port) },
+    spare: { port: Number(new URL(stopped.issuer).port) },
     password: PASSWORD,
     reset: async () => {
       await world.rows('delete from auth.user_identities');
@@ -160,10 +161,10 @@ async function startFederation(): Promise<FederationWorld> {
     refusalOf: (reason) => [`acme sign-in sign-in.refuse ${reason} at ${acme.issuer} unauthenticated 127.0.0.1`],
     connect: async (tenant, idp = idps[tenant], browser = gateway()) => {
       const { verifier, challenge } = pkce();
-      const { page, away } = await begin(tenant, browser, { verifier, challenge });
-      const back = await idp.signIn(away);
+      const { page, externalUrl } = await begin(tenant, browser, { verifier, challenge });
+      const back = await idp.signIn(externalUrl);
       const consent = await browser.open(back.pathname + back.search);
-      const { away: called } = await browser.submit(consent.page, { decision: 'allow' });
+      const { externalUrl: called } = await browser.submit(consent.page, { decision: 'allow' });
       if (!called) throw new Error(`not called back: ${textOf(consent.page)}\n${world.log.slice(-3).join('')}`);
       const { body } = await redeem(browser, clientId, called.searchParams.get('code')!, verifier);
       return { accessToken: body.access_token as string, page, back };

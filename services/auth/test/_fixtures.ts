@@ -1,3 +1,4 @@
+/** Records, test environments and clients that the test files of auth share. */
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/data/database';
@@ -20,7 +21,7 @@ export const BOB = 'bob@example.com';
 export const ALPHA = '00000000-0000-4000-8000-00000000000a';
 export const BETA = '00000000-0000-4000-8000-00000000000b';
 
-/** The rights of a new operator: an admin of all organizations, without an end. */
+/** The rights of a new operator: an admin of all organizations, without an expiry. */
 export const ADMIN = { role: '', organizationIds: [] as string[], expiresInSeconds: 0 };
 
 export const organization = (id: string, settings: object = {}) => ({ type: 'organization', id, name: `The ${id}`, ...settings });
@@ -56,7 +57,7 @@ export interface SharedAuthWorld extends World {
   signer: Signer;
   /** Reads rows as a superuser, without row-level security. */
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Starts the work during a transaction with these statements, and commits the transaction once the work waits for it. */
+  /** Runs the statements in a transaction, starts the work, and commits once `waiters` sessions of the work wait for a lock. */
   meanwhile<T>(statements: string, work: () => Promise<T>, waiters?: number): Promise<T>;
   /** Call options of an operator, for one organization or for none. */
   operate(organization?: string): Promise<CallOptions>;
@@ -64,7 +65,7 @@ export interface SharedAuthWorld extends World {
   asUser(organization: string, email: string): Promise<CallOptions>;
 }
 
-/** A system that one test file started, on a database of its own. */
+/** A test environment of one test file, with its own database. */
 export interface AuthWorld extends SharedAuthWorld, OwnWorld {}
 
 let shared: Promise<SharedAuthWorld> | undefined;
@@ -94,7 +95,7 @@ export async function startAuthWorld(
   };
 }
 
-/** What test files of auth need besides the whole system. */
+/** The part of the test environment that only test files of auth need. */
 async function connectToAuth(world: World) {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
@@ -138,7 +139,7 @@ async function connectToAuth(world: World) {
   };
 }
 
-/** The database URL with the service's role, to which row-level security applies. */
+/** The database URL with the service's role, which row-level security restricts. */
 export function serviceUrl(databaseUrl: string, service = 'auth'): string {
   const url = new URL(databaseUrl);
   url.username = roleOf(service);
@@ -151,7 +152,7 @@ export async function startSigner(databaseUrl: string, secret = SECRET): Promise
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
   const ring = new KeyRing('caller_key', db, createEncrypters(parseSecrets(secret)), log);
-  // As auth does before it serves.
+  // Auth also loads its keys before it serves.
   await ring.keys().catch(() => {});
   const signer = new Signer(ring);
   return {
@@ -175,7 +176,7 @@ export async function query<Row = Record<string, unknown>>(url: string, text: st
   }
 }
 
-/** The comparable part of a refusal; undefined if the call succeeds. */
+/** The fields of a failed call that tests compare; undefined if the call succeeds. */
 export function failureOf(
   call: Promise<unknown>,
 ): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {

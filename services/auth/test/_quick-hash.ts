@@ -1,6 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 
-/** A hash of a password that takes a hundredth of the time of a real one to check, because its parameters are the lowest. */
+/** Hashes a password with the lowest cost parameters, so that checking it takes a hundredth of the usual time. */
 export function quickHash(password: string): string {
   const nonce = randomBytes(16);
   const tag = argon2Sync('argon2id', { message: password, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 });

@@ -6,7 +6,7 @@ import type { AuthConfig } from '../src/config.ts';
 import { createAuthService } from '../src/service.ts';
 import { serviceUrl } from './_fixtures.ts';
 
-/** Starts another replica of a system's auth. @param log receives the lines of its log */
+/** Starts another replica of auth on the database of a test environment. @param log receives the lines of its log */
 export async function startReplica(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
   settings: Partial<AuthConfig> = {},

@@ -30,7 +30,7 @@ const left = async () => {
   return entries.map(({ organization, target }) => [organization, Number(target)]);
 };
 
-it('deletes entries of all organizations by their age, the oldest first, and never younger ones than 90 days', async () => {
+it('deletes old entries of all organizations, the oldest first, and never an entry younger than 90 days', async () => {
   const entries = [
     [ACME, 200],
     [GLOBEX, 200],
@@ -39,7 +39,7 @@ it('deletes entries of all organizations by their age, the oldest first, and nev
     [GLOBEX, 91],
     [ACME, 89],
   ] as const;
-  // Their ids are below those of all other entries.
+  // Negative ids sort before those of all other entries.
   for (const [i, [id, days]] of entries.entries())
     await world.rows(
       `insert into auth.audit (organization, audit_id, at, actor, action, target) overriding system value

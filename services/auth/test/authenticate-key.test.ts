@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await sharedAuthWorld([ACME, GLOBEX].map((id) => organization(id)));
 });
 
-/** Auth's answer, with the token for calls. */
+/** @returns auth's response, with the caller token for `calls` */
 const authenticate = async (apiKey: string) => {
   const { callerTokens, ...rest } = await world.auth.authenticateKey({ apiKey, audiences: ['calls'] });
   return { ...rest, callerToken: callerTokens['calls']! };
@@ -27,7 +27,7 @@ const REFUSED = {
   message: 'The API key is missing, unknown, expired or revoked.',
 };
 
-describe('a good key', () => {
+describe('a valid key', () => {
   it('yields its own organization, with its rights', async () => {
     for (const tenant of [ACME, GLOBEX]) {
       const key = await world.createKey(tenant);
@@ -51,7 +51,7 @@ describe('a good key', () => {
     }
   });
 
-  it('yields a token that is good for thirty seconds', async () => {
+  it('yields a caller token that is valid for thirty seconds', async () => {
     const { callerToken } = await authenticate(await world.createKey(ACME));
     const { iat, exp } = decodeJwt(callerToken);
     expect(exp! - iat!).toBe(30);
@@ -103,7 +103,7 @@ describe('a good key', () => {
   });
 });
 
-describe('a bad key', () => {
+describe('a key', () => {
   it.each(['', 'crk_', 'x', `crk_${'0'.repeat(39)}`, `cro_${'0'.repeat(39)}`, 'crk_\u0000', 'x'.repeat(100_000)])(
     'is refused when malformed (%#)',
     async (key) => expect(await failureOf(authenticate(key))).toEqual(REFUSED),
@@ -133,7 +133,7 @@ describe('a bad key', () => {
     }
   });
 
-  it('is served until it expires, and then refused', async () => {
+  it('is accepted until it expires, and then refused', async () => {
     const key = await world.createKey(ACME, { expiresInSeconds: 60 });
     const longer = await world.createKey(ACME, { expiresInSeconds: 60 });
     expect((await authenticate(key)).organizationId).toBe(ACME);
@@ -142,7 +142,7 @@ describe('a bad key', () => {
     expect((await authenticate(longer)).organizationId).toBe(ACME);
   });
 
-  it('is refused from its revocation on; other keys are still served', async () => {
+  it('is refused from its revocation on, while other keys are still accepted', async () => {
     const [key, other] = [await world.createKey(ACME), await world.createKey(ACME)];
     const { callerToken } = await authenticate(key);
     await world.operator.auth.revokeKey({ keyId: identityIn(callerToken).keyId }, await world.operate(ACME));
@@ -150,7 +150,7 @@ describe('a bad key', () => {
     expect((await authenticate(other)).organizationId).toBe(ACME);
   });
 
-  it('is refused when its organization is gone', async () => {
+  it('is refused when its organization no longer exists', async () => {
     await world.load([organization(INITECH)]);
     const key = await world.createKey(INITECH);
     await world.rows('delete from auth.organizations where organization = $1', [INITECH]);
@@ -175,7 +175,7 @@ describe('the last use of a key', () => {
     expect((await lastUse()).at).toBeNull();
   });
 
-  it('is written once at the first use, even if many come at the same time', async () => {
+  it('is written once at the first use, even if many requests come at the same time', async () => {
     await world.rows(`create table public.writes (key_id text);
       create function public.count_write() returns trigger language plpgsql security definer
         as 'begin insert into public.writes values (new.key_id); return new; end';
@@ -204,7 +204,7 @@ describe('the last use of a key', () => {
     await expect.poll(async () => (await lastUse()).fresh).toBe(true);
   });
 
-  it('is not written for a key that is refused', async () => {
+  it('is not written for a refused key', async () => {
     const expired = await world.createKey(ACME, { expiresInSeconds: 60 });
     await world.rows(`update auth.api_keys set expires_at = now() where digest = $1`, [digestOf(expired)]);
     await failureOf(authenticate(expired));

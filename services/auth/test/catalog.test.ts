@@ -44,11 +44,11 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('is behind row-level security, forced, except for the two directories', async () => {
+  it('has row-level security, forced for its owner too, except for the two directories', async () => {
     expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
   });
 
-  it("has one policy for its owner and one by tenant for the service's role; only two tables have another", async () => {
+  it("has one policy for its owner and one by tenant for the service's role; only two tables have further policies", async () => {
     const policies = await names(`select format('%s %s.%s %s %s %s', p.polname, n.nspname, c.relname, p.polcmd,
         pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)) as name
       from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace`);
@@ -68,7 +68,7 @@ describe('every table of every service', () => {
       `retention auth.audit d (${isAbove} AND (at < (now() - '90 days'::interval))) `,
     ];
     expect(policies.sort()).toEqual([...above, ...expected].sort());
-    // Citus makes a permissive one of it on its workers.
+    // Citus turns a restrictive policy into a permissive one on its workers.
     expect(await names('select polname as name from pg_policy where not polpermissive')).toEqual([]);
   });
 
@@ -106,7 +106,7 @@ describe('every key and index', () => {
     expect(strays).toEqual([]);
   });
 
-  it('exists for every table', async () => {
+  it('includes a primary key for every table', async () => {
     const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
     expect(without).toEqual([]);
@@ -117,7 +117,7 @@ describe("the services' roles", () => {
   const schemas = () =>
     names(`select n.nspname as name from pg_namespace n join pg_roles r on r.rolname = 'crs_' || n.nspname order by 1`);
 
-  it('are one for each schema, and log in', async () => {
+  it('exist once for each schema, and can log in', async () => {
     expect(await schemas()).toEqual(expect.arrayContaining(['auth', 'calls']));
     const rest = await names(
       `select distinct n.nspname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${OURS} order by 1`,
@@ -126,12 +126,12 @@ describe("the services' roles", () => {
     expect(await names(`select rolname as name from pg_roles where ${OUR_ROLES} and not rolcanlogin`)).toEqual([]);
   });
 
-  it("have no power above row-level security: they are no superusers, can't bypass it, and can't create roles or databases", async () => {
+  it("can't get around row-level security: they are not superusers, can't bypass it, and can't create roles or databases", async () => {
     const above = `rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication`;
     expect(await names(`select rolname as name from pg_roles where ${OUR_ROLES} and (${above})`)).toEqual([]);
   });
 
-  it('own nothing and are members of nothing', async () => {
+  it('own nothing, and are members of no role', async () => {
     expect(
       await names(`select r.rolname || ' ' || d.classid::regclass as name from pg_shdepend d join pg_roles r on r.oid = d.refobjid
         where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and ${OUR_ROLES}

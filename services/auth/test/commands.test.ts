@@ -57,16 +57,16 @@ it('an operator sets a provider, sees it without its secret, and removes it', as
   expect((await crs(['org', 'list'])).stdout).toContain('passwords');
 });
 
-it('an operator makes a password for a user, or sends one, and hears whether it is used', async () => {
+it('an operator sets a generated or a given password for a user, and the output warns if sign-in does not use it', async () => {
   const set = (...more: string[]) => ['user', 'set-password', '--org', ACME, '--user', ANN, ...more];
-  const made = await crs(set('--json'));
-  expect(made).toMatchObject({ status: 0, stderr: '' });
-  const { password } = JSON.parse(made.stdout);
-  expect(JSON.parse(made.stdout)).toMatchObject({ email: ANN, has_password: true, ended_connections: 0, oidc_issuer: null });
+  const generated = await crs(set('--json'));
+  expect(generated).toMatchObject({ status: 0, stderr: '' });
+  const { password } = JSON.parse(generated.stdout);
+  expect(JSON.parse(generated.stdout)).toMatchObject({ email: ANN, has_password: true, ended_connections: 0, oidc_issuer: null });
   expect(password).toMatch(/^[0-9A-Za-z]{20}$/);
 
-  const sent = await crs(set('--password-stdin', '--end-connections', '--json'), 'plum tart on a late tram\n');
-  expect(JSON.parse(sent.stdout)).not.toHaveProperty('password');
+  const given = await crs(set('--password-stdin', '--end-connections', '--json'), 'plum tart on a late tram\n');
+  expect(JSON.parse(given.stdout)).not.toHaveProperty('password');
   const easy = await crs(set('--password-stdin'), 'password12345\n');
   expect(easy).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('password: is too easy to guess') });
 
@@ -87,20 +87,20 @@ it('an operator ends the sessions of a user', async () => {
   expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] })))?.kind).toBe('unauthenticated');
 });
 
-it('an operator sees one organization, as the list shows it', async () => {
-  const shown = await crs(['org', 'show', ACME, '--json']);
-  expect(shown).toMatchObject({ status: 0, stderr: '' });
-  // The provider asks for the redirect URI before it has a client id, so it is shown without a provider, too.
-  expect(JSON.parse(shown.stdout)).toMatchObject({
+it('an operator shows one organization, with the same output as in the list', async () => {
+  const output = await crs(['org', 'show', ACME, '--json']);
+  expect(output).toMatchObject({ status: 0, stderr: '' });
+  // A provider needs the redirect URI before it issues a client id, so the URI is shown without a provider, too.
+  expect(JSON.parse(output.stdout)).toMatchObject({
     oidc_provider: null,
     oidc_redirect_uri: `http://tools.example/sign-in/callback/${ACME}`,
   });
   const { data } = JSON.parse((await crs(['org', 'list', '--json'])).stdout);
-  expect(JSON.parse(shown.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === ACME));
+  expect(JSON.parse(output.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === ACME));
   expect(await crs(['org', 'show', NOWHERE])).toMatchObject({ status: 1, stdout: '' });
 });
 
-it('an operator lists projects, more than one page of them', async () => {
+it('an operator lists more projects than one page holds', async () => {
   const many = tenant('many');
   const ids = Array.from({ length: 1_002 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`);
   await world.load([
@@ -128,7 +128,7 @@ it('an operator lists projects, more than one page of them', async () => {
   expect((await crs(['project', 'list', '--org', ACME])).stdout).toBe('None.\n');
 });
 
-it('an operator deletes a user without a terminal; calls of the user stay', async () => {
+it('an operator deletes a user without a terminal, and calls of the user stay', async () => {
   const call = { type: 'call', id: 'call_of_ann', conducted_by: ANN, notes: [{ email: ANN, text: 'mine' }] };
   await world.load([ACME, GLOBEX].map((id) => ({ ...call, organization: id })));
   const deleted = await crs(['user', 'delete', '--org', ACME, '--user', ANN, '--json']);
@@ -145,7 +145,7 @@ it('an operator deletes a user without a terminal; calls of the user stay', asyn
   expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining(`Nobody in ${ACME} has this e-mail.`) });
 });
 
-it('an export prints lines that an import takes, and no secret', async () => {
+it('an export prints records that an import accepts, and no secret', async () => {
   const id = tenant('abroad');
   await world.load([organization(id), user(id, ANN, { password: 'plum tart on a late tram' })]);
   const exported = await crs(['export', '--org', id]);
@@ -192,7 +192,7 @@ it('neither --json nor an export prints control characters of imported text, and
   expect(JSON.parse((await crs(['import', '-', '--json'], lines)).stdout)).toMatchObject({ accepted: 0, unchanged: 2 });
 });
 
-it('tells whether services, PostgreSQL and Redis answer', async () => {
+it('the status command reports whether the services, PostgreSQL and Redis are up', async () => {
   const { stdout, status } = await crs(['status', '--json'], '', {
     CRS_RATE_LIMIT_HEALTH_ADDRESS: world.stack.addresses.rateLimit,
   });

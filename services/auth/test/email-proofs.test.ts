@@ -34,7 +34,7 @@ describe.each<[proof: string, person: Person, missing: string | undefined]>([
   ['issuer', entra, undefined],
   ['issuer', { ...entra, email_verified: false }, 'email_verified is not true'],
   ['issuer', { ...entra, email_verified: 'true' }, 'email_verified is not true'],
-  // Anybody can choose these for an account of theirs.
+  // Anybody can choose any `preferred_username` for their own account.
   ['issuer', { sub: 'ann-1', preferred_username: ANN }, 'email is missing'],
   ['xms_edov', { sub: 'ann-1', preferred_username: ANN, xms_edov: true }, 'email is missing'],
 ])('with the proof %j, an account with %j', (proof, person, missing) => {
@@ -53,7 +53,7 @@ describe.each<[proof: string, person: Person, missing: string | undefined]>([
 });
 
 it.each(['claim', 'xms_edov', 'issuer'])(
-  'with the proof %j, a guest of a domain that is not listed is refused',
+  'with the proof %j, a guest whose e-mail domain is not listed is refused',
   async (proof) => {
     await prove(proof);
     world.idps.acme.person = { sub: 'ann-1', email: 'ann@example.org', email_verified: true, xms_edov: true };
@@ -61,21 +61,21 @@ it.each(['claim', 'xms_edov', 'issuer'])(
   },
 );
 
-it('is asked of userinfo without xms_edov, which is about the address of the id token', async () => {
+it('the xms_edov of userinfo is ignored, because it applies to the e-mail of the id token', async () => {
   await world.setProvider('acme', { ...CLIENT, issuer: world.thin.issuer, domains: ['example.com'], emailProof: 'xms_edov' });
   world.thin.person = { ...entra, xms_edov: true };
-  const { browser, away } = await world.begin('acme');
-  const back = await world.thin.signIn(away);
+  const { browser, externalUrl } = await world.begin('acme');
+  const back = await world.thin.signIn(externalUrl);
   expect((await browser.open(back.pathname + back.search)).page.text).toContain('xms_edov are missing');
 });
 
-describe('the setting', () => {
+describe('the setting of the proof', () => {
   const proofOf = async () => {
     const { organization } = await world.operator.auth.getOrganization({}, await world.operate('acme'));
     return organization!.oidcProvider?.emailProof;
   };
 
-  it('is "claim" by default, stays with other settings, and is "claim" again with another issuer', async () => {
+  it('is "claim" by default, survives other changes, and is reset to "claim" by another issuer', async () => {
     expect(await proofOf()).toBe('claim');
     await prove('issuer');
     await world.setProvider('acme', { domains: ['example.com', 'acme.example'] });
@@ -94,7 +94,7 @@ describe('the setting', () => {
   });
 
   it.each(['common', 'organizations', 'consumers', 'Consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'])(
-    'does not admit Entra accounts of any organization, by the issuer of %s',
+    'refuses "issuer" for the multi-tenant Entra issuer %s',
     async (name) => {
       const issuer = `https://login.microsoftonline.com/${name}/v2.0`;
       const refusal = { kind: 'invalid_argument', field: 'oidc_issuer' };

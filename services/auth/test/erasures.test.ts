@@ -57,7 +57,7 @@ const visible = async (email: string) => {
 };
 
 describe('a project', () => {
-  it('is hidden from the first step on, and gone after the last', async () => {
+  it('is hidden from the first step of its deletion on, and no longer exists after the last', async () => {
     const before = await visible(BOB);
     expect(await begin(ALPHA_TARGET)).toEqual({ found: true, userId: '' });
     const after = await visible(BOB);
@@ -74,7 +74,7 @@ describe('a project', () => {
 });
 
 describe('a user', () => {
-  it('is refused from the first step on, and gone after the last; projects that the user created stay', async () => {
+  it('is refused from the first step of the deletion on, and no longer exists after the last; projects that the user created stay', async () => {
     const token = await world.asUser(ACME, BOB);
     const [bob] = await world.rows<{ id: string }>(
       'select user_id as id from auth.users where organization = $1 and email = $2',
@@ -101,7 +101,7 @@ describe('a user', () => {
 });
 
 describe('an organization', () => {
-  it('is refused with its keys from the first step on, and gone after the last', async () => {
+  it('is refused, as are its keys, from the first step of its deletion on, and no longer exists after the last', async () => {
     const key = await world.createKey(ACME);
     const other = await world.createKey(GLOBEX);
     expect(await begin(ORGANIZATION)).toEqual({ found: true, userId: '' });
@@ -139,7 +139,7 @@ describe('the last step', () => {
     expect(await resolve(GLOBEX)).toEqual(EVERYTHING);
   });
 
-  it('without the first removes nothing', async () => {
+  it('removes nothing without the first', async () => {
     const key = await world.createKey(ACME);
     for (const target of [ALPHA_TARGET, BOB_TARGET, ORGANIZATION]) await finish(target);
     expect(await resolve(ACME)).toEqual(EVERYTHING);

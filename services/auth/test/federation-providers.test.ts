@@ -15,14 +15,14 @@ const ann: Person = { sub: 'ann-1', email: ANN, email_verified: true };
 const issuerOf = (tenant: 'acme' | 'globex') => world.idps[tenant].issuer;
 
 describe('another issuer', () => {
-  it('does not use the links of the former issuer, which are valid again when that returns', async () => {
+  it('does not use the links of the former issuer, which become valid again if that issuer is restored', async () => {
     world.idps.acme.person = ann;
     await world.connect('acme');
     await world.setProvider('acme', { ...CLIENT, issuer: issuerOf('globex') });
     const { globex } = world.idps;
     globex.person = { sub: 'ann-1', email: BOB, email_verified: false };
-    const { browser, away } = await world.begin('acme');
-    const back = await globex.signIn(away);
+    const { browser, externalUrl } = await world.begin('acme');
+    const back = await globex.signIn(externalUrl);
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('has not verified');
     globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
     expect(await world.whoIs((await world.connect('acme', globex)).accessToken)).toEqual({ organization: 'acme', email: BOB });
@@ -36,8 +36,8 @@ describe('another issuer', () => {
     world.idps.acme.person = ann;
     for (const issuer of [issuerOf('globex'), '']) {
       await world.reset();
-      const { browser, away } = await world.begin('acme');
-      const back = await world.idps.acme.signIn(away);
+      const { browser, externalUrl } = await world.begin('acme');
+      const back = await world.idps.acme.signIn(externalUrl);
       await world.setProvider('acme', { ...CLIENT, issuer });
       let text = '';
       const entries = await world.auditOf(async () => (text = textOf((await browser.open(back.pathname + back.search)).page)));
@@ -46,10 +46,10 @@ describe('another issuer', () => {
     }
   });
 
-  it("can't answer in place of the one asked", async () => {
+  it("can't complete a sign-in that began at the organization's provider", async () => {
     world.idps.globex.person = ann;
-    const { away } = await world.begin('globex');
-    const code = (await world.idps.globex.signIn(away)).searchParams.get('code')!;
+    const { externalUrl } = await world.begin('globex');
+    const code = (await world.idps.globex.signIn(externalUrl)).searchParams.get('code')!;
     world.idps.acme.person = { sub: 'bob-1', email: BOB, email_verified: true };
     const foreign = await world.comeBackToAcme((answer) => answer.searchParams.set('code', code));
     expect(foreign.page).toContain('sent an invalid answer');
@@ -62,24 +62,24 @@ describe('another issuer', () => {
   });
 });
 
-describe('a provider that is away', () => {
-  it('leads to a message, at both ends of the sign-in', async () => {
+describe('an unavailable provider', () => {
+  it('leads to an error page, both when a sign-in starts and when the browser returns', async () => {
     const idp = await startIdentityProvider({ port: world.spare.port });
     idp.person = ann;
     await world.setProvider('acme', { ...CLIENT, issuer: idp.issuer });
-    const begun = await world.begin('acme');
-    const back = await idp.signIn(begun.away);
+    const started = await world.begin('acme');
+    const back = await idp.signIn(started.externalUrl);
     await idp.stop();
     let page = '';
     const entries = await world.auditOf(async () => {
-      page = textOf((await begun.browser.open(back.pathname + back.search)).page);
+      page = textOf((await started.browser.open(back.pathname + back.search)).page);
       await expect(world.begin('acme')).rejects.toThrow(/503 Error 503 Sign-in is unavailable/);
     });
     expect(page).toMatch(/^503 .*can’t be reached/);
     expect(entries[0]).toBe(
       `acme sign-in sign-in.refuse provider away (the exchange failed (ECONNREFUSED)) at ${idp.issuer} unavailable 127.0.0.1`,
     );
-    // The address that the name resolves to is in the log alone.
+    // Only the log has the address that the name resolves to.
     expect(world.log.join('')).toContain('connect ECONNREFUSED 127.0.0.1');
   });
 
@@ -87,14 +87,14 @@ describe('a provider that is away', () => {
     ['is in the internal network', 'https://localhost:1', /provider away/],
     ['is at a link-local address', 'https://169.254.169.254', /169\.254\.169\.254 has no public address/],
     ['has no address', 'https://nowhere.invalid', /nowhere\.invalid has no public address/],
-  ])('is one that %s', async (_, issuer, detail) => {
+  ])('is audited with the reason if it %s', async (_, issuer, detail) => {
     await world.setProvider('acme', { ...CLIENT, issuer });
     const entries = await world.auditOf(() => expect(world.begin('acme')).rejects.toThrow('503'));
     expect(entries).toEqual([expect.stringMatching(detail)]);
   });
 });
 
-it('an address with too many requests must wait', async () => {
+it('an IP address that has started too many sign-ins at providers gets 429', async () => {
   const bucket = digestOf('provider:127.0.0.1');
   await world.rows(
     `insert into auth.throttles values ($1, 1000, now() + interval '1 minute') on conflict (bucket) do update set tries = 1000`,
@@ -104,7 +104,7 @@ it('an address with too many requests must wait', async () => {
   await world.rows('delete from auth.throttles where bucket = $1', [bucket]);
 });
 
-it('an organization that has no provider any more asks for passwords', async () => {
+it('a sign-in form falls back to the password if the provider was removed after the form was opened', async () => {
   const browser = world.browser();
   const { page } = await browser.open(`${world.authorizePath()}&organization=acme&login_hint=${ANN}`);
   await world.setProvider('acme', { issuer: '' });

@@ -62,7 +62,7 @@ const grant = async (projectId: string, lead: string, members: string[] = [], te
   );
 
 describe('GrantProject', () => {
-  it('shows a new project to its people, in that organization only', async () => {
+  it('makes a new project visible to its people, in that organization only', async () => {
     const before = await seenBy(ACME, BOB);
     expect(await grant(NEW, ANN, [BOB])).toEqual({});
     expect(await people(ACME, NEW)).toEqual([
@@ -109,7 +109,7 @@ describe('GrantProject', () => {
 });
 
 describe('ListProjectPeople', () => {
-  it('names everybody once, with leads as leads, in order of e-mail, including disabled users', async () => {
+  it('lists everybody once, with leads as leads, ordered by e-mail, including disabled users', async () => {
     await world.load([
       user(ACME, 'Aaron@example.com', { name: null }),
       project(ACME, ALPHA, {
@@ -125,7 +125,7 @@ describe('ListProjectPeople', () => {
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operate(ACME));
   });
 
-  it('names nobody for an unknown project or an invalid id', async () => {
+  it('lists nobody for an unknown project or an invalid id', async () => {
     for (const id of ['00000000-0000-4000-8000-0000000000ff', 'alpha', '']) expect(await people(ACME, id)).toEqual([]);
   });
 });
@@ -141,7 +141,7 @@ describe('PutProjectGrants', () => {
   const CHANGED = { changed: true, refusedField: '', refusedReason: '' };
   const UNCHANGED = { ...CHANGED, changed: false };
 
-  it('replaces the people of each project, and says which projects changed', async () => {
+  it('replaces the people of each project, and returns which projects changed', async () => {
     const grants = [
       { projectId: ALPHA, createdBy: ANN.toUpperCase(), members: [{ email: BOB, lead: true }] },
       { projectId: NEW, members: [] },
@@ -175,7 +175,7 @@ describe('PutProjectGrants', () => {
     expect(await people(ACME, ALPHA)).toEqual([{ email: BOB, name: `${BOB} of ${ACME}`, lead: true }]);
   });
 
-  it('takes 1,000, and not 1,001', async () => {
+  it('accepts 1,000 projects, and not 1,001', async () => {
     const many = (n: number) =>
       Array.from({ length: n }, (_, i) => ({ projectId: `00000000-0000-4000-c000-${String(i).padStart(12, '0')}`, members: [] }));
     expect(await put(many(1_000))).toHaveLength(1_000);

@@ -39,8 +39,8 @@ const emails = async (tenant: string) =>
     ({ email }) => email,
   );
 
-describe('a batch of lines', () => {
-  it('is stored line by line: bad lines are reported by number, good ones stored', async () => {
+describe('a batch of records', () => {
+  it('is stored record by record: invalid ones are reported by line number, valid ones stored', async () => {
     const lines = [
       user(ACME, 'one@example.com'),
       'no JSON',
@@ -70,7 +70,7 @@ describe('a batch of lines', () => {
     expect(await emails(ACME)).toEqual([ANN, BOB, 'one@example.com', 'three@example.com']);
   });
 
-  it("stores nothing for another organization than the token's, even if a line names another", async () => {
+  it("stores nothing outside the token's organization, even if a record names another", async () => {
     const { errors, accepted } = await send([user(GLOBEX, 'stranger@example.com'), organization(GLOBEX, { name: 'Taken over' })]);
     expect(accepted).toBe(0);
     expect(errors.map(({ line, field, reason }) => [line, field, reason])).toEqual([
@@ -80,7 +80,7 @@ describe('a batch of lines', () => {
     expect(await emails(GLOBEX)).toEqual([ANN, BOB]);
   });
 
-  it('never repeats values of a line', async () => {
+  it('gets errors that never repeat values of a record', async () => {
     const secret = 'a value that stays where it is';
     const bad = [
       user(ACME, secret),
@@ -98,7 +98,7 @@ describe('a batch of lines', () => {
     expect(await send([])).toEqual({ accepted: 0, unchanged: 0, errors: [] });
   });
 
-  it('has at most 1,000 lines', async () => {
+  it('has at most 1,000 records', async () => {
     const many = [user(ACME, 'last@example.com'), ...Array.from({ length: 999 }, () => 'no JSON')].toReversed();
     const answer = await send(many);
     expect([answer.accepted, answer.errors.length, answer.errors.at(-1)!.line]).toEqual([1, 999, 9_990]);
@@ -115,7 +115,7 @@ describe('a batch of lines', () => {
     expect(await failureOf(send([half, half, ' ']))).toMatchObject({ kind: 'invalid_argument', field: 'lines' });
   });
 
-  it('gets a retryable answer if another import stores the same user at that moment', async () => {
+  it('gets a retryable error if another import stores the same user at that moment', async () => {
     const record = user(ACME, 'race@example.com', { name: 'Ours' });
     const other = `insert into auth.users (organization, user_id, email, email_folded, name)
       values ('${ACME}', gen_random_uuid(), 'race@example.com', 'race@example.com', 'Theirs')`;
@@ -143,7 +143,7 @@ describe('the people of an imported project', () => {
     ).map(({ role }) => role);
   const lead = { email: ANN, role: 'lead' };
 
-  it('are those in the line, in that organization alone', async () => {
+  it('are those in the record, in that organization only', async () => {
     await world.load([
       project(ACME, ALPHA, { created_by: BOB, members: [lead, { email: BOB }, { email: ANN.toUpperCase(), role: 'member' }] }),
     ]);
@@ -168,7 +168,7 @@ describe('the people of an imported project', () => {
     }
   });
 
-  it('are those of the later line', async () => {
+  it('are those of the later record in a file', async () => {
     await world.load([
       project(ACME, BETA, { members: [lead] }),
       project(ACME, BETA.toUpperCase(), { members: [{ email: BOB }] }),
@@ -220,7 +220,7 @@ describe('the people of an imported project', () => {
   });
 });
 
-it('counts the lines of two organizations in one file', async () => {
+it('an import of one file counts the records of two organizations', async () => {
   const records = TENANTS.flatMap((tenant) => [
     user(tenant, 'mixed@example.com'),
     project(tenant, ALPHA, { created_by: 'mixed@example.com' }),

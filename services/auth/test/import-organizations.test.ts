@@ -14,7 +14,7 @@ const stored = async (id: string) => {
   const { organizations } = await world.operator.auth.listOrganizations({}, await world.operate());
   return organizations.find(({ organizationId }) => organizationId === id);
 };
-/** Imports one line. @returns accepted, unchanged or the refusal */
+/** Imports one record. @returns accepted, unchanged or the refusal */
 async function outcomeOf(record: object): Promise<string> {
   const { accepted, unchanged, refused } = await world.tryLoad([record]);
   return refused[0] ?? (accepted === 1 ? 'accepted' : unchanged === 1 ? 'unchanged' : 'neither');
@@ -61,7 +61,7 @@ describe('an imported organization', () => {
     expect(await stored(ACME)).toEqual(first);
   });
 
-  it('keeps settings that a later line omits', async () => {
+  it('keeps settings that a later record omits', async () => {
     const id = tenant('keeps');
     await world.load([organization(id, FULL)]);
     expect(await outcomeOf({ type: 'organization', id })).toBe('unchanged');
@@ -89,7 +89,7 @@ describe('an imported organization', () => {
     expect(await stored(id)).toMatchObject(SHOWN);
   });
 
-  it('returns to the default fields by null, and stores a list in a fixed order', async () => {
+  it('returns to the default fields if they are null, and stores a list in a fixed order', async () => {
     const id = tenant('fields');
     const fieldsAfter = async (allowed_fields: string[] | null) => {
       await world.load([organization(id, { allowed_fields })]);
@@ -101,14 +101,14 @@ describe('an imported organization', () => {
     expect(await fieldsAfter(null)).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
   });
 
-  it('has the settings of the later line', async () => {
+  it('has the settings of the later record in a file', async () => {
     const id = tenant('twice');
     const lines = [organization(id, { name: 'First', write_surface: true }), organization(id, { name: 'Second' })];
     expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
     expect(await stored(id)).toMatchObject({ name: 'Second', writeSurface: true });
   });
 
-  it('leaves every other organization alone', async () => {
+  it('changes no other organization', async () => {
     const before = await stored(ACME);
     await world.load([organization(GLOBEX, { name: 'Globex', write_surface: false })]);
     expect(await stored(ACME)).toEqual(before);
@@ -117,7 +117,7 @@ describe('an imported organization', () => {
 
 const TEXT_200 = 'must have 1 to 200 characters';
 const ID = 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"';
-describe('a line of an organization', () => {
+describe('an organization record', () => {
   it.each<[object]>([
     [{ id: 'a' }],
     [{ id: '0-9' }],
@@ -129,8 +129,8 @@ describe('a line of an organization', () => {
     [{ tool_rate_limit: { requests: 1, period_seconds: 1 } }],
     [{ tool_rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
     [{ allowed_fields: [...ALLOWED_FIELDS] }],
-  ])('is taken at the limit: %j', async (change) => {
-    // Another file may have made an organization with the shortest id.
+  ])('is accepted at the limit: %j', async (change) => {
+    // Another test file may already have created an organization with the shortest id.
     expect(['accepted', 'unchanged']).toContain(await outcomeOf({ type: 'organization', id: tenant('limits'), ...change }));
   });
 
@@ -151,7 +151,7 @@ describe('a line of an organization', () => {
     ['allowed_fields', 'must be a list', { allowed_fields: 'summary' }],
     ['allowed_fields', `must have at most ${ALLOWED_FIELDS.length} items`, { allowed_fields: [...ALLOWED_FIELDS, 'x'] }],
     ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
-    // The items are bad too. The reason names the number, so no item was read.
+    // The items are invalid, too. The reason is their number, so it was checked before any item.
     ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
     ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],
     ['rate_limit.requests', 'must be at least 1', { rate_limit: { requests: 0, period_seconds: 60 } }],

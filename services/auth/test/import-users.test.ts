@@ -53,7 +53,7 @@ describe('an imported user', () => {
     expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
   });
 
-  it('is found by an e-mail in any case and Unicode form, and takes the new spelling', async () => {
+  it('is found by an e-mail in any case and Unicode form, and gets the new spelling', async () => {
     await world.load([user(ACME, 'Café@example.com')]);
     const before = await stored('Café@example.com');
     expect(await outcomeOf(user(ACME, 'CAFE\u0301@EXAMPLE.com', { name: before!.name }))).toBe('accepted');
@@ -61,7 +61,7 @@ describe('an imported user', () => {
     expect(await stored('Café@example.com')).toBeUndefined();
   });
 
-  it('is disabled by true, which ends tokens and is audited; nothing enables it', async () => {
+  it('is disabled by "disabled": true, which ends tokens and is audited; no import enables the user again', async () => {
     const record = { type: 'user', organization: ACME, email: 'leaver@example.com' };
     await world.load([record]);
     const acme = await world.operate(ACME);
@@ -79,12 +79,12 @@ describe('an imported user', () => {
     });
   });
 
-  it('may be new and disabled', async () => {
+  it('can be created disabled', async () => {
     await world.load([{ type: 'user', organization: ACME, email: 'gone@example.com', disabled: true }]);
     expect((await stored('gone@example.com'))!.disabled).toBe(true);
   });
 
-  it('is another person in the other organization', async () => {
+  it('is a separate user in each organization', async () => {
     await world.load(
       TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} otters mend clocks` })),
     );
@@ -98,13 +98,13 @@ describe('an imported user', () => {
     expect(ids.size).toBe(2);
   });
 
-  it('has the fields of the later line', async () => {
+  it('has the fields of the later record in a file', async () => {
     const lines = [user(ACME, 'later@example.com', { name: 'First' }), user(ACME, 'LATER@example.com', { name: 'Second' })];
     expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
     expect(await stored('LATER@example.com')).toMatchObject({ name: 'Second' });
   });
 
-  it('stays disabled', async () => {
+  it('stays disabled if imported again', async () => {
     await world.load([user(ACME, 'off@example.com')]);
     await world.operator.auth.setUserDisabled({ email: 'off@example.com', disabled: true }, await world.operate(ACME));
     expect(await outcomeOf(user(ACME, 'off@example.com', { name: 'Changed', password: FIRST }))).toBe('accepted');
@@ -124,7 +124,7 @@ describe('an imported password', () => {
     expect(await hashOf(email)).toBe(hash);
   });
 
-  it('is the first one in a file, as a later one would replace it', async () => {
+  it('is the first one in a file, because an import replaces no password', async () => {
     const email = 'file@example.com';
     await world.load([
       user(ACME, email),
@@ -136,7 +136,7 @@ describe('an imported password', () => {
     expect(await verifyPassword(SECOND, await hashOf(email, GLOBEX))).toBe(true);
   });
 
-  it('is checked only where it would be set: a file with an old password can be imported again', async () => {
+  it('is checked only if it would be set: a file with an old password can be imported again', async () => {
     const email = 'old@example.com';
     await world.load([user(ACME, email, { password: FIRST })]);
     const before = await hashOf(email);
@@ -144,7 +144,7 @@ describe('an imported password', () => {
     expect(await hashOf(email)).toBe(before);
   });
 
-  it('of a refused line leaves the next line of the user to set one', async () => {
+  it('of a refused record is not set, and a later record of the user can set one', async () => {
     const email = 'second.try@example.com';
     const lines = [user(ACME, email, { password: 'password12345' }), user(ACME, email, { password: SECOND })];
     expect(await world.tryLoad(lines)).toMatchObject({
@@ -162,7 +162,7 @@ describe('an imported password', () => {
   });
 });
 
-describe('a line of a user', () => {
+describe('a user record', () => {
   const EMAIL = 'must be an e-mail address of 3 to 254 characters';
   const SHORTEST = 'x8f3kQz2pLw4';
   const GUESSABLE =
@@ -176,7 +176,7 @@ describe('a line of a user', () => {
     [{ password: SHORTEST }],
     [{ password: SHORTEST.padEnd(256, 'x') }],
     [{ password: `${SHORTEST}${'😀'.repeat(244)}` }],
-  ])('is taken at the limit: %j', async (change) => {
+  ])('is accepted at the limit: %j', async (change) => {
     expect(await outcomeOf({ type: 'user', organization: ACME, email: 'limit@example.com', name: 'x', ...change })).not.toContain(
       ':',
     );

@@ -66,15 +66,15 @@ describe('a new key', () => {
 });
 
 describe('the list of keys', () => {
-  it('is newest first, includes revoked and expired keys, and is of the organization alone', async () => {
-    const made = [];
-    for (const label of ['one', 'two', 'three']) made.push((await create(GLOBEX, { label })).apiKey!.keyId);
-    await revoke(made[1]!, GLOBEX);
-    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [made[0]]);
+  it('is newest first, includes revoked and expired keys, and has only keys of the organization', async () => {
+    const createdIds = [];
+    for (const label of ['one', 'two', 'three']) createdIds.push((await create(GLOBEX, { label })).apiKey!.keyId);
+    await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [createdIds[0]]);
     const keys = await list(GLOBEX);
     expect(keys.map(({ label }) => label)).toEqual(['three', 'two', 'one']);
     expect(keys.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([false, true, false]);
-    expect((await list(ACME)).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(made));
+    expect((await list(ACME)).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(createdIds));
   });
 });
 
@@ -86,7 +86,7 @@ describe('revoking a key', () => {
     expect(await revoke(apiKey!.keyId)).toEqual(first);
   });
 
-  it('finds no key of another organization, and no unknown one', async () => {
+  it('returns not_found for a key of another organization, as for an unknown one', async () => {
     const { apiKey } = await create(GLOBEX);
     for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)])
       expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');

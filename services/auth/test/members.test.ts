@@ -59,12 +59,12 @@ describe('adding a member', () => {
     expect(await roles()).toEqual(before);
   });
 
-  it('takes the e-mail and the project in any case', async () => {
+  it('accepts the e-mail and the project id in any letter case', async () => {
     await add({ email: BOB.toUpperCase(), projectId: BETA.toUpperCase() });
     expect(await roles()).toContain(`${ACME} ${BOB} b member`);
   });
 
-  it('keeps the other role', async () => {
+  it("keeps the member's other role", async () => {
     await add({ role: LEAD });
     expect(await roles()).toEqual(expect.arrayContaining([`${ACME} ${ANN} a lead`, `${ACME} ${ANN} a member`]));
   });
@@ -79,7 +79,7 @@ describe('adding a member', () => {
     await Promise.all(targets.map((target) => remove(target)));
   });
 
-  it('refuses the 1,001st member, because an import takes 1,000, and lets a member be added again', async () => {
+  it('refuses the 1,001st member, because an import takes at most 1,000, but accepts an existing member again', async () => {
     const full = '00000000-0000-4000-b000-0000000000ff';
     const emails = Array.from({ length: 1_000 }, (_, i) => `${i}@example.com`);
     await world.load(emails.map((email) => user(ACME, email)));
@@ -103,7 +103,7 @@ describe('adding a member', () => {
 });
 
 describe('removing a member', () => {
-  it('takes that role away, in that organization only', async () => {
+  it('revokes that role, in that organization only', async () => {
     for (const tenant of TENANTS) for (const role of [LEAD, MEMBER]) await add({ role }, tenant);
     expect(await remove({ role: LEAD })).toEqual({});
     const left = await roles();
@@ -113,7 +113,7 @@ describe('removing a member', () => {
     );
   });
 
-  it('without that role is not_found, and changes nothing', async () => {
+  it('returns not_found without that role, and changes nothing', async () => {
     await add();
     await remove();
     const before = await roles();
@@ -131,10 +131,10 @@ describe.each([
     ["another organization's user", 'not_found', { email: 'globex@example.com' }],
     ['an unknown project', 'not_found', { projectId: '00000000-0000-4000-8000-0000000000ff' }],
     ["another organization's project", 'not_found', { projectId: GAMMA }],
-    ['what is no e-mail', 'invalid_argument', { email: '' }],
+    ['an empty e-mail', 'invalid_argument', { email: '' }],
     ['NUL in the e-mail', 'invalid_argument', { email: `${ANN}\u0000` }],
-    ['what is no project id', 'invalid_argument', { projectId: 'alpha' }],
-    ['no project id', 'invalid_argument', { projectId: '' }],
+    ['an invalid project id', 'invalid_argument', { projectId: 'alpha' }],
+    ['an empty project id', 'invalid_argument', { projectId: '' }],
     ['braces around the project id', 'invalid_argument', { projectId: `{${ALPHA}}` }],
     ['no role', 'invalid_argument', { role: NONE }],
     ['an unknown role', 'invalid_argument', { role: 9 as unknown as ProjectRole }],

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-it('a killed process leaves no statement behind', async () => {
+it('a killed migration process leaves no statement running', async () => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('_run-slow-step.ts', import.meta.url)), database.url], {
     env: INHERITED,
     stdio: 'inherit',

@@ -52,7 +52,7 @@ async function dump(): Promise<Client> {
 }
 
 describe('a step that needs a lock which pg_dump holds', () => {
-  it('holds up readers for a second at most, and is done when the dump is', async () => {
+  it('blocks readers only briefly, and completes once the dump has ended', async () => {
     const dumping = await dump();
     let done = false;
     const migrated = up(addColumn).finally(() => (done = true));
@@ -70,7 +70,7 @@ describe('a step that needs a lock which pg_dump holds', () => {
     expect(await migrated).toEqual([addColumn.name]);
   });
 
-  it('ends with a sentence that names the holder, and runs the next time', async () => {
+  it('fails with an error that names the holder of the lock, and succeeds on the next run', async () => {
     const dumping = await dump();
     await expect(up(addColumn, 1)).rejects.toThrow(
       /^The migration auth\/29990101T000000-change-users waits for a lock that pg_dump \(pid \d+, role \w+, for 0 min\) holds\. Wait until that has ended, or end it, then start again\.$/,
@@ -101,10 +101,10 @@ describe('an index that is built outside a transaction', () => {
     return { writer, built };
   }
 
-  it('lets others write meanwhile, and waits longer than for other locks', async () => {
+  it('lets others write meanwhile, and waits for a lock longer than other steps do', async () => {
     const { writer, built } = await startToBuild();
     const other = await connect('other');
-    // Other steps wait for a second.
+    // Other steps give up after a second.
     await expect.poll(async () => (await waiting())[0]?.seconds).toBeGreaterThan(1.5);
     const started = Date.now();
     await insert(other);
@@ -115,7 +115,7 @@ describe('an index that is built outside a transaction', () => {
     expect(await states()).toEqual([{ valid: true }]);
   });
 
-  it('is built anew after an interrupted run, also by several runs at once', async () => {
+  it('is rebuilt after an interrupted run, even by several runs at once', async () => {
     const { writer, built } = await startToBuild();
     await query(
       database.url,

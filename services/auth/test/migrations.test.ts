@@ -66,7 +66,7 @@ describe('the migrations of auth', () => {
   beforeEach(() => open());
   afterEach(drop);
 
-  it('run on an empty database, do nothing the second time, leave nothing when they go down, and make the same schema again', async () => {
+  it('run on an empty database, do nothing the second time, leave nothing when rolled back, and then make the same schema again', async () => {
     expect(await up()).toEqual(NAMES);
     expect(await up()).toEqual([]);
     const first = await shape();
@@ -77,7 +77,7 @@ describe('the migrations of auth', () => {
     expect(await shape()).toEqual(first);
   });
 
-  it('run after a first one that was interrupted before its first step', async () => {
+  it('run after an earlier run that was interrupted before its first step', async () => {
     await up([]);
     expect(await up()).toEqual(NAMES);
   });
@@ -90,7 +90,7 @@ describe('the migrations of auth', () => {
     expect(again.flat()).toEqual([slow.name]);
   });
 
-  it('run for two databases of one server at the same time', async () => {
+  it('run on two databases of one server at the same time', async () => {
     const other = await createDatabase(inject('postgresUrl'));
     try {
       for (let i = 0; i < 2; i++) await Promise.all([up(), up(migrations, other.url)]);
@@ -122,7 +122,7 @@ describe('an interrupted migration', () => {
   afterAll(drop);
 
   /** A step that creates a table, and then runs the statement. */
-  const making = (table: string, then: string) =>
+  const createTableThen = (table: string, then: string) =>
     step(`29990101T000000-make-${table}`, async (db) => {
       await db.raw(`create table auth.${table} (id int)`);
       await db.raw(then);
@@ -130,7 +130,7 @@ describe('an interrupted migration', () => {
   const isThere = (table: string) => query(database.url, `select to_regclass('auth.${table}') is not null as there`);
 
   it('that was killed leaves no partial change, and no lock that stops the next one', async () => {
-    const killed = up([...migrations, making('one', 'select pg_sleep(60)')]).catch((error: Error) => error);
+    const killed = up([...migrations, createTableThen('one', 'select pg_sleep(60)')]).catch((error: Error) => error);
     await expect
       .poll(() =>
         query(database.url, `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`),
@@ -143,15 +143,15 @@ describe('an interrupted migration', () => {
     );
     expect(await killed).toBeInstanceOf(Error);
     expect(await isThere('one')).toEqual([{ there: false }]);
-    const whole = making('one', 'select 1');
+    const whole = createTableThen('one', 'select 1');
     expect(await up([...migrations, whole])).toEqual([whole.name]);
     expect(await isThere('one')).toEqual([{ there: true }]);
   });
 
   it('that failed by itself leaves no partial change, and reports the reason', async () => {
-    await expect(up([...migrations, making('two', 'select 1 / 0')])).rejects.toThrow(/division by zero/);
+    await expect(up([...migrations, createTableThen('two', 'select 1 / 0')])).rejects.toThrow(/division by zero/);
     expect(await isThere('two')).toEqual([{ there: false }]);
-    const whole = making('two', 'select 1');
+    const whole = createTableThen('two', 'select 1');
     expect(await up([...migrations, whole])).toEqual([whole.name]);
   });
 });
@@ -175,7 +175,7 @@ describe('a migration role without superuser rights, as hosted databases have it
     await query(database.url, `drop role ${OWNER}`);
   });
 
-  it("makes a service's role and lets it connect, also at every upgrade", async () => {
+  it("creates a service's role and lets it connect, and again at every upgrade", async () => {
     const options = { adminUrl: ownerUrl, service: 'hosted', migrations: [] };
     for (const each of ['first-password', `another ? $1 "password's" %s \\`]) {
       await migrate({ ...options, password: each });
@@ -188,7 +188,7 @@ describe('a migration role without superuser rights, as hosted databases have it
     }
   });
 
-  it('leads to a message with the missing right, and never with the password', async () => {
+  it('gets an error that names the missing right, but never the password', async () => {
     await query(database.url, 'create role crs_hosted login');
     const attempt = migrate({ adminUrl: ownerUrl, service: 'hosted', migrations: [], password: 'a-secret-password' });
     const error = await attempt.catch((thrown: unknown) => thrown);
@@ -216,7 +216,7 @@ describe('a migration role without superuser rights, as hosted databases have it
         { name: 'The acme' },
         { name: 'The globex' },
       ]);
-      // The policy shows the rows: without it they are hidden from their owner, too.
+      // Without the policy, the rows are hidden from their owner, too.
       await owner.query('drop policy owner on auth.organizations');
       expect((await owner.query('update auth.organizations set name = null')).rowCount).toBe(0);
     } finally {

@@ -33,11 +33,13 @@ const set = async (oidcProvider: Partial<OidcProviderSettings>, organizationId: 
   return organization!.oidcProvider;
 };
 const storedSecret = async (organizationId: string = ACME) => {
-  const [row] = await world.rows<{ sealed: Buffer | null }>(
-    'select oidc_client_secret_encrypted as sealed from auth.organizations where organization = $1',
+  const [row] = await world.rows<{ encrypted: Buffer | null }>(
+    'select oidc_client_secret_encrypted as encrypted from auth.organizations where organization = $1',
     [organizationId],
   );
-  return row!.sealed && createEncrypters(parseSecrets(SECRET)).organizations.decrypt(row!.sealed, organizationId).toString();
+  return (
+    row!.encrypted && createEncrypters(parseSecrets(SECRET)).organizations.decrypt(row!.encrypted, organizationId).toString()
+  );
 };
 const shownOf = async (organizationId: string) => {
   const { organization } = await world.operator.auth.getOrganization({}, await world.operate(organizationId));
@@ -74,7 +76,7 @@ describe("an organization's OpenID provider", () => {
     expect(await storedSecret()).toBeNull();
   });
 
-  it('may come with a new organization', async () => {
+  it('can be set when an organization is created', async () => {
     const settings = { ...NOTHING, name: 'New', oidcProvider: { ...WHOLE, domains: [domain('new')] } };
     const { organization } = await world.operator.auth.createOrganization({ settings }, await world.operate(NEW));
     expect(organization!.oidcProvider).toEqual({ ...SHOWN, domains: [domain('new')] });
@@ -94,7 +96,7 @@ describe("an organization's OpenID provider", () => {
     expect(await set({ clientSecret: '' })).toMatchObject({ hasClientSecret: false });
   });
 
-  it('never gets the secret of another', async () => {
+  it('does not keep the secret if its issuer or client id changes', async () => {
     await set(WHOLE);
     expect(await failureOf(set({ issuer: 'https://other.example' }))).toMatchObject({ field: 'oidc_client_id' });
     expect(await set({ issuer: 'https://other.example', clientId: 'crs' })).toMatchObject({
@@ -124,7 +126,7 @@ describe("an organization's OpenID provider", () => {
     expect(await storedSecret()).toBeNull();
   });
 
-  it('is in the audit trail, without its secret', async () => {
+  it('is recorded in the audit trail, without its secret', async () => {
     await set(WHOLE);
     await set({ issuer: '' });
     const trail = await world.rows<{ entry: string }>(
@@ -227,7 +229,7 @@ describe('an e-mail domain', () => {
   });
 });
 
-describe('the accounts of a user', () => {
+describe('the linked provider accounts of a user', () => {
   const accounts = (organizationId: string) =>
     world.rows(`select issuer, subject from auth.user_identities where organization = $1`, [organizationId]);
 

@@ -73,11 +73,11 @@ beforeAll(async () => {
   world = await startAuthWorld([organization('acme'), organization('globex')]);
   const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
   const open = (definition: object, address: string) => {
-    const opened = client(definition, { name: 'a service', address, timeoutMs: 10_000, retry: false }) as unknown as AnyClient;
-    clients.push(opened);
+    const rpcClient = client(definition, { name: 'a service', address, timeoutMs: 10_000, retry: false }) as unknown as AnyClient;
+    clients.push(rpcClient);
     return (method: string) => {
       const request = (definition as Record<string, Method>)[method]!.requestDeserialize(Buffer.alloc(0));
-      return (options: CallOptions) => opened[method]!(request, options);
+      return (options: CallOptions) => rpcClient[method]!(request, options);
     };
   };
   const auth = open(AuthAdminServiceService, authAdmin);
@@ -126,7 +126,7 @@ const both = async (credential: string) => {
 };
 
 describe('an operator who was revoked', () => {
-  it('makes no operator with the token from before the revocation', async () => {
+  it("can't create an operator with a token from before the revocation", async () => {
     const stolen = await issue(await create('thief'));
     await revoke('thief');
     expect(await failureOf(create('accomplice', {}, stolen))).toMatchObject(INVALID);
@@ -134,7 +134,7 @@ describe('an operator who was revoked', () => {
     expect(operators.map(({ name }) => name)).not.toContain('accomplice');
   });
 
-  it('is refused by every admin RPC of every service within a second, with the token that was used before', async () => {
+  it('is refused by every admin RPC of every service within a second, even with a token that was used before', async () => {
     const token = await both(await create('leaver'));
     for (const [{ name }, failure] of await callAll(token)) expect(failure, name).not.toMatchObject(INVALID);
     await revoke('leaver');
@@ -142,7 +142,7 @@ describe('an operator who was revoked', () => {
     for (const [{ name }, failure] of await callAll(token)) expect(failure, name).toMatchObject(INVALID);
   });
 
-  it('is not let in by the token when a later operator has the same name', async () => {
+  it('is not admitted by an old token when a later operator has the same name', async () => {
     const before = await issue(await create('same'));
     await revoke('same');
     await create('same');
@@ -150,7 +150,7 @@ describe('an operator who was revoked', () => {
   });
 });
 
-it('an operator who has expired gets no token, and can use none', async () => {
+it("an expired operator gets no new token, and can't use an old one", async () => {
   const credential = await create('temp', { expiresInSeconds: 3_600 });
   const token = await both(credential);
   await world.rows(`update auth.operators set expires_at = now() where name = 'temp'`);
@@ -159,7 +159,7 @@ it('an operator who has expired gets no token, and can use none', async () => {
 });
 
 describe.each(OPERATOR_ROLES)('the role %s', (role) => {
-  it('may call the RPCs that are listed for it, and no other one', async () => {
+  it('may call the RPCs that are listed for it, and no others', async () => {
     const token = await both(await create(`a ${role}`, { role }));
     for (const [{ name, roles }, failure] of await callAll(token)) {
       if (roles.includes(role)) expect(failure?.kind, name).not.toBe('permission_denied');
@@ -192,7 +192,7 @@ describe('an operator that is bound to an organization', () => {
     }
   });
 
-  it('imports no line of another organization, and creates none', async () => {
+  it("can't import a record of another organization, and gets no token for it", async () => {
     const credential = await create('night job', { role: 'importer', organizationIds: ['acme'] });
     expect(await failureOf(issue(credential, 'globex'))).toMatchObject(BOUND);
     const victim = { type: 'call', organization: 'globex', id: 'call-1', summary: 'overwritten' };
@@ -201,7 +201,7 @@ describe('an operator that is bound to an organization', () => {
     expect(answer).toMatchObject({ accepted: 0, errors: [{ line: 1, field: 'organization' }] });
   });
 
-  it('sees its organization, its entries of the audit trail and the operators within it', async () => {
+  it('sees only its organization, its audit entries, and the operators that are bound to it', async () => {
     const token = await issue(await create('local admin', { organizationIds: ['acme'] }));
     const { organizations } = await admin().listOrganizations({}, token);
     expect(organizations.map(({ organizationId }) => organizationId)).toEqual(['acme']);
@@ -213,8 +213,8 @@ describe('an operator that is bound to an organization', () => {
   });
 });
 
-describe('nobody grants more than they have', () => {
-  it('no other organization, and no longer life', async () => {
+describe("an operator's rights", () => {
+  it('do not suffice to create an operator for other organizations or with a later expiry', async () => {
     const credential = await create('lesser', { organizationIds: ['acme'], expiresInSeconds: 3_600 });
     const by = await issue(credential);
     const within = { organizationIds: ['acme'], expiresInSeconds: 60 };
@@ -229,7 +229,7 @@ describe('nobody grants more than they have', () => {
     expect(await attempt({})).toBeUndefined();
   });
 
-  it('the last admin of all organizations without an end stays', async () => {
+  it('do not suffice to revoke the last admin of all organizations that does not expire', async () => {
     const lesser = await issue(await create('ends', { expiresInSeconds: 3_600 }));
     const others = (await admin().listOperators({}, lesser)).operators.filter(
       ({ name, revokedAt }) => name !== 'ends' && !revokedAt,

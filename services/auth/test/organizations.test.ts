@@ -106,14 +106,14 @@ describe('a new organization', () => {
     });
   });
 
-  it('is made once, even if many ask at the same time', async () => {
+  it('is created once, even if many calls come at the same time', async () => {
     const id = tenant('race');
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create(id))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome?.kind === 'already_exists')).toHaveLength(4);
   });
 
-  it.each(BAD)('is not made with a bad %s (%#)', async (field, settings) => {
+  it.each(BAD)('is not created with a bad %s (%#)', async (field, settings) => {
     const id = tenant('bad');
     expect(await failureOf(create(id, settings))).toMatchObject({ kind: 'invalid_argument', field });
     expect((await list()).map(({ organizationId }) => organizationId)).not.toContain(id);
@@ -126,7 +126,7 @@ describe('a change of settings', () => {
     await create(GLOBEX);
   });
 
-  it.each(GOOD)('may be %j', async (settings) => {
+  it.each(GOOD)('is accepted: %j', async (settings) => {
     expect(await update(ACME, settings)).toMatchObject(settings);
   });
 
@@ -169,7 +169,7 @@ describe('a change of settings', () => {
     expect(await fieldsOf({ default: true, fields: ['cost'] })).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
   });
 
-  it("leaves the other organization's alone", async () => {
+  it('changes no settings of another organization', async () => {
     await update(ACME, ALL_SET);
     expect((await list()).find(({ organizationId }) => organizationId === GLOBEX)).toMatchObject({
       name: `The ${GLOBEX}`,
@@ -183,10 +183,10 @@ describe('a change of settings', () => {
   });
 });
 
-it('lists organizations by id, in the order of code points', async () => {
-  const made = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
-  for (const id of made) await create(id);
+it('lists organizations by id, in code-point order', async () => {
+  const createdIds = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
+  for (const id of createdIds) await create(id);
   const ids = (await list()).map(({ organizationId }) => organizationId);
   expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
-  expect(ids).toEqual(expect.arrayContaining([...made, ACME, GLOBEX]));
+  expect(ids).toEqual(expect.arrayContaining([...createdIds, ACME, GLOBEX]));
 });

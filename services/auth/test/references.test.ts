@@ -69,11 +69,11 @@ describe('ResolveProfiles', () => {
     expect(await resolve([])).toEqual([]);
   });
 
-  it('answers once for an e-mail given twice', async () => {
+  it('returns one user for an e-mail given twice', async () => {
     expect(await resolve([ANN, ANN.toUpperCase()])).toHaveLength(1);
   });
 
-  it('takes 101 e-mails, and not 102', async () => {
+  it('accepts 101 e-mails, and not 102', async () => {
     expect(await resolve([...many(100), ANN])).toHaveLength(1);
     expect(await failureOf(resolve([...many(101), ANN]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
   });
@@ -106,16 +106,16 @@ describe('ResolveReferences', () => {
     }
   });
 
-  it('answers e-mails in the spelling of the request', async () => {
-    const asked = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
-    expect((await resolve(asked, [])).users.map(({ email }) => email)).toEqual(asked);
+  it('returns e-mails in the spelling of the request', async () => {
+    const requested = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
+    expect((await resolve(requested, [])).users.map(({ email }) => email)).toEqual(requested);
   });
 
   it('reports an unknown organization, and finds nothing', async () => {
     expect(await resolve([ANN], [ALPHA], tenant('nowhere'))).toEqual({ users: [], projectIds: [], organizationExists: false });
   });
 
-  it('takes 10,000 of each at their greatest length, and not 10,001', async () => {
+  it('accepts 10,000 e-mails of the greatest length and 10,000 project ids, and not 10,001 of either', async () => {
     const long = many(9_999).map((email) => `${'x'.repeat(254 - email.length)}${email}`);
     const found = await resolve([...long, BOB], [...manyIds(9_999), BETA]);
     expect([found.users.map(({ email }) => email), found.projectIds]).toEqual([[BOB], [BETA]]);

@@ -27,7 +27,7 @@ const form = async (b: Browser) => {
 /** The text of a page without its random values and e-mails. */
 const fixed = (text: string) => text.replace(/\/sign-in\/[\w-]+|name="csrf" value="[^"]+"|value="[^"]*@[^"]*"/g, '');
 
-it('a refused sign-in has the same words, whichever field is wrong', async () => {
+it('a refused sign-in returns the same page, whichever field is wrong', async () => {
   const b = browser();
   const page = await form(b);
   const answers = [];
@@ -46,14 +46,14 @@ it('a refused sign-in has the same words, whichever field is wrong', async () =>
   expect(new Set([answers[0]!.text, answers[1]!.text, answers[4]!.text]).size).toBe(1);
 });
 
-it('the form asks everybody for the same: the e-mail tells nothing of a user', async () => {
+it("the form shows the same fields for every e-mail, so it doesn't reveal whether a user exists", async () => {
   const b = browser();
   const page = await form(b);
   const { organization: _, ...unknown } = hiddenFields(page);
-  for (const known of [[ACME], ['nowhere'], []]) {
+  for (const preset of [[ACME], ['nowhere'], []]) {
     const answers: { status: number; text: string }[] = [];
     for (const email of [ANN, 'nobody@example.com', BOB, 'nobody@elsewhere.example']) {
-      const answer = await b.send(actionOf(page), { form: { ...unknown, ...(known[0] && { organization: known[0] }), email } });
+      const answer = await b.send(actionOf(page), { form: { ...unknown, ...(preset[0] && { organization: preset[0] }), email } });
       answers.push({ status: answer.status, text: fixed(answer.text) });
     }
     expect(answers).toEqual(answers.map(() => ({ ...answers[0], status: 200 })));
@@ -62,23 +62,23 @@ it('the form asks everybody for the same: the e-mail tells nothing of a user', a
     expect((await b.send(actionOf(page), { form: { ...hiddenFields(page), email } })).status).toBe(422);
 });
 
-it('a sign-in takes as long for an unknown user', { timeout: 60_000 }, async () => {
+it('a refused sign-in takes about as long for an unknown user as for a wrong password', { timeout: 60_000 }, async () => {
   const b = browser();
   const page = await form(b);
-  const least = async (best: number, fields: object) => {
+  const fastest = async (best: number, fields: object) => {
     await world.rows('delete from auth.throttles');
     const started = performance.now();
     await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...fields } });
     return Math.min(best, performance.now() - started);
   };
   const unknown = [{ email: 'nobody@example.com' }, { organization: 'nowhere' }, { email: BOB }];
-  let known = Infinity;
+  let wrongPassword = Infinity;
   const others = unknown.map(() => Infinity);
-  // A busy machine only ever adds to a time, so the shortest times of several rounds come closer to those of an idle one.
+  // Load only ever adds to a duration, so the shortest of several rounds approaches that of an idle machine.
   const ratios = async () => {
-    known = await least(known, { password: 'wrong password' });
-    for (const [n, fields] of unknown.entries()) others[n] = await least(others[n]!, fields);
-    return others.map((time) => time / known);
+    wrongPassword = await fastest(wrongPassword, { password: 'wrong password' });
+    for (const [n, fields] of unknown.entries()) others[n] = await fastest(others[n]!, fields);
+    return others.map((time) => time / wrongPassword);
   };
   const alike = expect.toSatisfy((ratio: number) => ratio > 0.4 && ratio < 2.5);
   await expect.poll(ratios, { timeout: 30_000 }).toEqual(unknown.map(() => alike));

@@ -68,9 +68,9 @@ describe('a person who connects an assistant', () => {
     expect(decodeProtectedHeader(tokens.access_token)).toMatchObject({ alg: 'EdDSA', typ: 'at+jwt' });
     const claims = decodeJwt(tokens.access_token);
     expect(claims).toMatchObject({ iss: TOOLS_URL, aud: RESOURCE, organization: ACME, scope: ALL, client_id: clientId });
-    const known = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
-    expect(known).toMatchObject({ organizationId: ACME, userId: claims.sub, scopes: ALL.split(' '), clientId });
-    expect(known.grantId).toBe(claims['grant_id']);
+    const authenticated = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
+    expect(authenticated).toMatchObject({ organizationId: ACME, userId: claims.sub, scopes: ALL.split(' '), clientId });
+    expect(authenticated.grantId).toBe(claims['grant_id']);
     expect(entries).toEqual([`${ANN} sign-in.accept ${ANN}`, `${ANN} connection.create ${String(claims['grant_id'])} Claude`]);
 
     const renewed = await refresh(b, clientId, tokens.refresh_token);
@@ -79,14 +79,14 @@ describe('a person who connects an assistant', () => {
     expect(await isGood(renewed.body.access_token)).toBe(true);
   });
 
-  it('is asked for the requested scopes, or for all if the assistant names none of ours', async () => {
+  it('sees the requested scopes on the consent page, or all if the assistant requests none of ours', async () => {
     expect((await connectAssistant(browser(), PERSON, { scope: 'calls:read openid offline_access' })).tokens.scope).toBe(
       'calls:read',
     );
     for (const scope of [undefined, '', 'openid profile offline_access'])
       expect((await connectAssistant(browser(), PERSON, { scope })).tokens.scope).toBe(ALL);
     expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
-    // A client of OpenID Connect asks for these scopes.
+    // An OpenID Connect client requests these scopes.
     expect((await connectAssistant(browser(), PERSON, { scope: 'openid', nonce: 'n', max_age: '60' })).tokens.scope).toBe(ALL);
   });
 
@@ -101,7 +101,7 @@ describe('a person who connects an assistant', () => {
     expect((await refresh(b, clientId, body.refresh_token)).body.scope).toBe(ALL);
   });
 
-  it('signs in once for several assistants, but is asked for consent each time', async () => {
+  it('signs in once for several assistants, but consents to each', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);
     const again = await b.open(authorizePath(clientId, pkce().challenge));
@@ -109,24 +109,28 @@ describe('a person who connects an assistant', () => {
     expect(again.page.text).not.toContain('name="email"');
   });
 
-  it('may deny, and the assistant is told', async () => {
+  it('may deny, and the assistant gets access_denied', async () => {
     const b = browser();
     const { body } = await register(b);
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
     const consent = await b.submit(start.page, { ...PERSON });
-    const { away } = await b.submit(consent.page, { decision: 'deny' });
-    expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
+    const { externalUrl } = await b.submit(consent.page, { decision: 'deny' });
+    expect(Object.fromEntries(externalUrl!.searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: 'a-state',
+      iss: TOOLS_URL,
+    });
   });
 
-  it('consents once with a double click', async () => {
+  it('gives one consent with a double click', async () => {
     const b = browser();
     const { body } = await register(b, { client_name: 'Twice' });
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
     const { page } = await b.submit(start.page, { ...PERSON });
     const click = () => b.send(actionOf(page), { form: { ...hiddenFields(page), decision: 'allow' } });
     await click();
-    const { away } = await b.follow(await click());
-    expect(away!.searchParams.get('code')).toBeTruthy();
+    const { externalUrl } = await b.follow(await click());
+    expect(externalUrl!.searchParams.get('code')).toBeTruthy();
     const grants = `select 1 from auth.grants where organization = $1 and client = 'Twice'`;
     expect(await world.rows(grants, [ACME])).toHaveLength(1);
   });
@@ -140,8 +144,8 @@ describe('a person who connects an assistant', () => {
     const signIn = await b.submit(consent.page, { decision: 'switch' });
     const other = await b.submit(signIn.page, { ...PERSON, email: BOB });
     expect(other.page.text).toContain(BOB);
-    const { away } = await b.submit(other.page, { decision: 'allow' });
-    const { body } = await redeem(b, clientId, away!.searchParams.get('code')!, verifier);
+    const { externalUrl } = await b.submit(other.page, { decision: 'allow' });
+    const { body } = await redeem(b, clientId, externalUrl!.searchParams.get('code')!, verifier);
     const users = 'select user_id as id from auth.users where organization = $1 and email = $2';
     expect(await world.rows(users, [ACME, BOB])).toEqual([{ id: decodeJwt(body.access_token).sub }]);
   });
@@ -152,11 +156,11 @@ describe('a person who connects an assistant', () => {
     const { page } = await b.open(authorizePath(clientId, pkce().challenge, { prompt: 'login' }));
     const consent = await b.submit(page, { ...PERSON, email: BOB });
     expect(consent.page.text).toContain(BOB);
-    const { away } = await b.submit(consent.page, { decision: 'allow' });
-    expect(away!.searchParams.get('code')).toBeTruthy();
+    const { externalUrl } = await b.submit(consent.page, { decision: 'allow' });
+    expect(externalUrl!.searchParams.get('code')).toBeTruthy();
   });
 
-  it('finds their organization by the link, the cookie or the installation', async () => {
+  it('need not name the organization again if the link, the cookie or the installation does', async () => {
     const b = browser();
     const { body } = await register(b);
     const path = (more: Record<string, string>) => authorizePath(body.client_id, pkce().challenge, more);
@@ -176,15 +180,15 @@ describe('a person who connects an assistant', () => {
     expect(askedBy(hinted.page)).toEqual(['email', 'password']);
     await allow(b, path({}), PERSON);
     b.cookies.delete('crs_session');
-    const remembered = await b.open(path({}));
-    expect([askedBy(remembered.page), hiddenFields(remembered.page)['organization']]).toEqual([['email'], ACME]);
+    const fromCookie = await b.open(path({}));
+    expect([askedBy(fromCookie.page), hiddenFields(fromCookie.page)['organization']]).toEqual([['email'], ACME]);
     const chosen = await b.open('/connections?organization=');
     expect(askedBy(chosen.page)).toEqual(['email', 'organization']);
   });
 });
 
 describe('a consent', () => {
-  it('is listed as a token for operators, who revoke it at once and without renewal', async () => {
+  it('is listed as a token for operators, whose revocation ends it and its refresh token at once', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const grantId = String(decodeJwt(tokens.access_token)['grant_id']);
@@ -211,7 +215,7 @@ describe('a consent', () => {
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
     expect(await isGood(tokens.access_token)).toBe(false);
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    // A disabled user with a session must sign in again, and can't.
+    // The session of a disabled user has ended, so the user must sign in again, and can't.
     const { page } = await b.open(authorizePath(clientId, pkce().challenge));
     expect(page.text).toContain('name="email"');
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
@@ -237,7 +241,7 @@ describe('a consent', () => {
     expect((await b.open('/connections')).page.text).toContain('name="email"');
   });
 
-  it('tells tokens that an operator has made from assistants, whatever those call themselves', async () => {
+  it('is distinguished from a token that an operator created, whatever name the assistant gives itself', async () => {
     const operator = await world.operate(ACME);
     const { token } = await world.operator.auth.createToken({ email: BOB, scopes: [], expiresInSeconds: 0 }, operator);
     const b = browser();
@@ -254,7 +258,7 @@ describe('a consent', () => {
     expect(after.text).toContain('A token made by your administrator is disconnected.');
   });
 
-  it("can't be revoked by another user; the page signs people in by itself", async () => {
+  it("can't be revoked by another user, who signs in on the connections page", async () => {
     const { tokens } = await connectAssistant(browser(), PERSON);
     const b = browser();
     const start = await b.open(`/connections?organization=${ACME}`);

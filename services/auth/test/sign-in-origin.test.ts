@@ -10,7 +10,7 @@ beforeAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 
 describe('requests with forged hosts', () => {
-  it('do not change any address in an answer', async () => {
+  it('do not change any address in a response', async () => {
     const headers = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',

@@ -32,7 +32,7 @@ beforeAll(async () => {
     user(GLOBEX, BOB, { password: PASSWORD }),
   ]);
 });
-// The attempts of one test must not count against the next.
+// The attempts of one test must not use up the limits of the next.
 beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
@@ -40,7 +40,7 @@ const isGood = async (accessToken: string) =>
   (await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))) === undefined;
 
 describe('an authorization', () => {
-  const asked = async (more: Record<string, string | undefined>) => {
+  const authorizeWith = async (more: Record<string, string | undefined>) => {
     const b = browser();
     const { body } = await register(b);
     return b.open(authorizePath(body.client_id, pkce().challenge, more));
@@ -51,19 +51,19 @@ describe('an authorization', () => {
     ['with the method plain', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['with a challenge that names no method', { code_challenge_method: undefined }, 'invalid_request'],
     ['for another resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
-    ['for the resource with a slash', { resource: `${TOOLS_URL}/mcp/` }, 'invalid_target'],
-    ['for a token itself', { response_type: 'token' }, 'unsupported_response_type'],
+    ['for the resource with a trailing slash', { resource: `${TOOLS_URL}/mcp/` }, 'invalid_target'],
+    ['for an access token instead of a code', { response_type: 'token' }, 'unsupported_response_type'],
     ['for an id token', { response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
-    ['that may not ask', { prompt: 'none' }, 'login_required'],
+    ['that forbids interaction', { prompt: 'none' }, 'login_required'],
     ['for a page that posts the code', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['for the code in a fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
-    ['for a signed answer', { response_mode: 'jwt' }, 'unsupported_response_mode'],
-    ['for a signed answer by a page', { response_mode: 'form_post.jwt' }, 'unsupported_response_mode'],
+    ['for a signed response', { response_mode: 'jwt' }, 'unsupported_response_mode'],
+    ['for a signed response that a page posts', { response_mode: 'form_post.jwt' }, 'unsupported_response_mode'],
     ['for a message to its opener', { response_mode: 'web_message' }, 'unsupported_response_mode'],
-  ])('%s is refused, and the client hears why', async (_name, more, error) => {
-    const { away } = await asked(more);
-    expect(away?.href.startsWith(CALLBACK)).toBe(true);
-    const answer = away!.hash ? new URLSearchParams(away!.hash.slice(1)) : away!.searchParams;
+  ])('%s is refused, and the client gets the error code', async (_name, more, error) => {
+    const { externalUrl } = await authorizeWith(more);
+    expect(externalUrl?.href.startsWith(CALLBACK)).toBe(true);
+    const answer = externalUrl!.hash ? new URLSearchParams(externalUrl!.hash.slice(1)) : externalUrl!.searchParams;
     expect(Object.fromEntries(answer)).toMatchObject({ error, state: 'a-state', iss: TOOLS_URL });
     expect(answer.has('code')).toBe(false);
   });
@@ -78,34 +78,34 @@ describe('an authorization', () => {
       { redirect_uri: 'https://evil.example/' },
       { response_type: undefined },
     ]) {
-      const { page } = await asked({ ...wrong, response_mode: 'form_post' });
+      const { page } = await authorizeWith({ ...wrong, response_mode: 'form_post' });
       expect(page.text).not.toContain('<script');
     }
     const b = browser();
     const { body } = await register(b);
     const path = authorizePath(body.client_id, pkce().challenge, { response_mode: 'query' });
     for (const twice of [`${path}&response_mode=form_post`, `${path.replace('=query', '=form_post')}&response_mode=query`])
-      expect((await b.open(twice)).away?.searchParams.get('error')).toBe('unsupported_response_mode');
+      expect((await b.open(twice)).externalUrl?.searchParams.get('error')).toBe('unsupported_response_mode');
   });
 
-  it('may name the mode query, or none', async () => {
+  it('may have the response mode "query", or none', async () => {
     for (const mode of ['query', '', undefined]) {
       const b = browser();
       const { body } = await register(b);
-      const away = await allow(b, authorizePath(body.client_id, pkce().challenge, { response_mode: mode }), PERSON);
-      expect(away.searchParams.has('code')).toBe(true);
+      const externalUrl = await allow(b, authorizePath(body.client_id, pkce().challenge, { response_mode: mode }), PERSON);
+      expect(externalUrl.searchParams.has('code')).toBe(true);
     }
   });
 
   it.each([
     ['one character more', `${CALLBACK}/`],
-    ['another case', CALLBACK.replace('callback', 'Callback')],
+    ['a different case', CALLBACK.replace('callback', 'Callback')],
     ['another scheme', CALLBACK.replace('https', 'http')],
     ['a query', `${CALLBACK}?a=1`],
     ['another host', 'https://evil.example/api/mcp/auth_callback'],
-  ])('whose redirect differs by %s goes nowhere', async (_name, uri) => {
-    const { page, away } = await asked({ redirect_uri: uri });
-    expect(away).toBeUndefined();
+  ])('whose redirect URI differs by %s is not redirected', async (_name, uri) => {
+    const { page, externalUrl } = await authorizeWith({ redirect_uri: uri });
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
     expect(page.headers.get('content-type')).toMatch('text/html');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -123,8 +123,8 @@ describe('an authorization', () => {
   });
 
   it('of an unknown client gets no redirect', async () => {
-    const { page, away } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
   });
 });
@@ -147,7 +147,7 @@ describe('a code', () => {
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('used twice at once gives tokens at most once', async () => {
+  it('used twice at the same time yields tokens at most once', async () => {
     const { b, clientId, code, verifier } = await authorized();
     const answers = await Promise.all([1, 2, 3, 4].map(() => redeem(b, clientId, code, verifier)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -162,7 +162,7 @@ describe('a code', () => {
     expect(await redeem(b, clientId, code, verifier, more)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it('is refused from another client', async () => {
+  it('is refused if another client presents it', async () => {
     const { b, code, verifier } = await authorized();
     const other = await register(b);
     expect((await redeem(b, other.body.client_id, code, verifier)).body.error).toBe('invalid_grant');
@@ -170,7 +170,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  /** Makes the use of a connection's tokens older. */
+  /** Moves the last use of a connection's tokens into the past. */
   const age = (seconds: number, accessToken: string) =>
     world.rows(
       `update auth.oidc_payloads set consumed_at = consumed_at - $1 * interval '1 second'
@@ -178,7 +178,7 @@ describe('a refresh token', () => {
       [seconds, decodeJwt(accessToken)['grant_id']],
     );
 
-  it('that comes again within half a minute counts as a retry', async () => {
+  it('used again within half a minute counts as a retry', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
@@ -191,7 +191,7 @@ describe('a refresh token', () => {
     }
   });
 
-  it('that comes again later ends the connection', async () => {
+  it('used again later ends the connection', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
@@ -207,7 +207,7 @@ describe('a refresh token', () => {
     expect(entry).toEqual({ actor: 'sign-in', action: 'connection.revoke' });
   });
 
-  it('is refused from another client, and for another resource or scope', async () => {
+  it('is refused if another client presents it, or for another resource or scope', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON, { scope: 'calls:read' });
     const other = await register(b);

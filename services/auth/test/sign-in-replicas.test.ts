@@ -40,14 +40,14 @@ it('the process starts without a warning', async () => {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = once(child, 'exit');
-  const said: string[] = [];
+  const stderr: string[] = [];
   for await (const line of createInterface(child.stderr)) {
-    said.push(line);
+    stderr.push(line);
     if (line.includes('"ready"')) child.kill('SIGTERM');
   }
   expect(await exited).toEqual([0, null]);
-  expect(said.filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
-  expect(said).toContainEqual(expect.stringContaining('"ready"'));
+  expect(stderr.filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
+  expect(stderr).toContainEqual(expect.stringContaining('"ready"'));
 });
 
 it('people whose domain no organization lists belong to the default organization', async () => {
@@ -63,14 +63,14 @@ it('people whose domain no organization lists belong to the default organization
   }
 });
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   const through = () => {
     const url = new URL(serviceUrl(world.databaseUrl));
     url.host = relay.address;
     return url.href;
   };
 
-  it('programs and people are told to try again, and service recovers by itself', async () => {
+  it('programs and people get 503 with Retry-After, and service recovers by itself', async () => {
     const { http, stop } = await startReplica(world, { databaseUrl: through() });
     try {
       const browser = new Browser(http);
@@ -110,7 +110,7 @@ describe('while the database is away', () => {
 });
 
 describe('when every replica restarts', () => {
-  it('an authorization under way goes on, at any of its steps', async () => {
+  it('an authorization in progress continues, whatever its step', async () => {
     const cookies = new Map<string, string>();
     const atNewReplica = async <T>(step: (browser: Browser) => Promise<T>): Promise<T> => {
       const { http, stop } = await startReplica(world);
@@ -127,8 +127,8 @@ describe('when every replica restarts', () => {
     const { body: client } = await atNewReplica((b) => register(b));
     const start = await atNewReplica((b) => b.open(authorizePath(client.client_id, challenge)));
     const consent = await atNewReplica((b) => b.submit(start.page, { ...PERSON }));
-    const { away } = await atNewReplica((b) => b.submit(consent.page, { decision: 'allow' }));
-    const code = away!.searchParams.get('code')!;
+    const { externalUrl } = await atNewReplica((b) => b.submit(consent.page, { decision: 'allow' }));
+    const code = externalUrl!.searchParams.get('code')!;
     const first = await atNewReplica((b) => redeem(b, client.client_id, code, verifier));
     const second = await atNewReplica((b) => refresh(b, client.client_id, first.body.refresh_token));
     for (const { body } of [first, second])

@@ -9,10 +9,10 @@ import { startReplica } from './_replica.ts';
 import { authorizePath, Browser, CALLBACK, connectAssistant, pkce, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
-/** The most payloads of each model, for these tests. */
+/** The limit of payloads per model, in these tests. */
 const MOST = { Interaction: 3, Client: 3, ReplayDetection: 3 };
 
-/** A system of its own: these tests delete the sign-in state of everybody, and replace the key that signs tokens. */
+/** Not the shared environment: these tests delete the sign-in state of everybody, and replace the key that signs tokens. */
 let world: AuthWorld;
 let db: Database;
 beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('over https', () => {
 });
 
 describe('two replicas', () => {
-  it('serve one sign-in in turns, and sign with a new key without a restart', async () => {
+  it('serve the requests of one sign-in in turn, and sign with a new key without a restart', async () => {
     const { http, stop } = await startReplica(world);
     const b = new Browser(world.stack.addresses.authHttp, http);
     const { clientId, tokens } = await connectAssistant(b, PERSON);
@@ -73,7 +73,7 @@ describe('two replicas', () => {
       const published = async (address: string) => JSON.parse((await new Browser(address).send('/jwks')).text);
       const idsOf = async (address: string) => (await published(address)).keys.map((key: { kid: string }) => key.kid);
       const { keyId } = await world.operator.auth.rotateTokenKey({}, await world.operate());
-      // Announced, it doesn't sign.
+      // An announced key doesn't sign yet.
       for (const address of [world.stack.addresses.authHttp, http])
         await expect.poll(() => idsOf(address)).toEqual([kid(tokens.access_token), keyId]);
       await world.rows('update auth.token_keys set sign_from = now() where key_id = $1', [keyId]);
@@ -108,7 +108,7 @@ describe('expired sign-in state', () => {
   });
 });
 
-describe('what strangers store', () => {
+describe('data stored for unauthenticated clients', () => {
   it('is small: a long state and other large parameters are refused', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
@@ -116,15 +116,15 @@ describe('what strangers store', () => {
     expect((await begin({ state: 'x'.repeat(2_048) })).page.text).toContain('name="email"');
     await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
     const long = await begin({ state: 'x'.repeat(2_049) });
-    expect(long.away?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');
+    expect(long.externalUrl?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');
     const large = await begin({ login_hint: 'x'.repeat(8_192) });
-    expect(large.away?.searchParams.get('error')).toBe('invalid_request');
+    expect(large.externalUrl?.searchParams.get('error')).toBe('invalid_request');
     expect(await world.rows(`select 1 from auth.oidc_payloads where model <> 'Client'`)).toEqual([]);
     const client = await register(browser, { client_name: 'x'.repeat(8_192) });
     expect([client.status, client.body.error]).toEqual([400, 'invalid_request']);
   });
 
-  it('is an Interaction, and no Session, until somebody signs in', async () => {
+  it('is only an Interaction, not a Session, until somebody signs in', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
     await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
@@ -133,7 +133,7 @@ describe('what strangers store', () => {
     expect(stored).toEqual([{ model: 'Interaction' }]);
   });
 
-  it('is bounded over all strangers; what somebody consented to is kept', async () => {
+  it('is bounded in total, while data that a user has consented to is kept', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows('delete from auth.throttles');
     await world.rows(
@@ -147,7 +147,7 @@ describe('what strangers store', () => {
     const clean = (limit: number) => transact((query) => deleteExcess(query, limit, MOST, 3));
     expect(await clean(1)).toEqual({ payloads: 1, throttles: 1 });
     expect(await clean(100)).toEqual({ payloads: 1, throttles: 5 });
-    // Of each model ten, five of which expire later than in a day.
+    // Each model had ten rows, and five of them expire in more than a day.
     const left = await world.rows('select model, count(*)::int as left from auth.oidc_payloads group by 1 order by 1');
     expect(left).toEqual([
       { model: 'Client', left: 8 },
@@ -159,7 +159,7 @@ describe('what strangers store', () => {
 });
 
 describe('a flood of authorizations and registrations', () => {
-  it('deletes its own rows before those of a person who is signing in', async () => {
+  it('loses its own rows before a person who is signing in loses any', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows('delete from auth.throttles');
     const person = new Browser(world.stack.addresses.authHttp);
@@ -168,7 +168,7 @@ describe('a flood of authorizations and registrations', () => {
     for (let n = 0; n < 10; n++) {
       const attacker = new Browser(world.stack.addresses.authHttp);
       const client = await register(attacker);
-      // Nobody follows the redirect with the cookie.
+      // The attacker doesn't follow the redirect with the cookie.
       expect((await attacker.send(authorizePath(client.body.client_id, pkce().challenge))).status).toBe(303);
     }
     await transact((query) => deleteExcess(query, 100, MOST));
@@ -178,10 +178,10 @@ describe('a flood of authorizations and registrations', () => {
       { model: 'Interaction', left: 3 },
     ]);
     const consent = await signIn(person, page, PERSON);
-    expect((await person.submit(consent.page, { decision: 'allow' })).away?.searchParams.get('code')).toBeTruthy();
+    expect((await person.submit(consent.page, { decision: 'allow' })).externalUrl?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('that follows its redirects takes turns with people, by age', async () => {
+  it('that follows its redirects loses rows like people do, the oldest first', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows(
       `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at, browser_returned)
@@ -196,7 +196,7 @@ describe('a flood of authorizations and registrations', () => {
 });
 
 describe('a client id', () => {
-  it('reveals nothing of others: only a whole id finds a registered client', async () => {
+  it('reveals nothing about other clients: only a whole id finds a registered client', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
     for (const id of [

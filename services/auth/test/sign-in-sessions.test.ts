@@ -30,13 +30,13 @@ it('a browser stays signed in for 12 hours, however much the session is used', a
 /** Makes a browser's session older, as if the hours had passed. */
 async function age({ cookies }: Browser, hours: number): Promise<void> {
   const { model, idDigest } = payloadKey('Session', cookies.get('crs_session')!);
-  const [row] = await world.rows<{ sealed: Buffer }>(
-    'select payload_encrypted as sealed from auth.oidc_payloads where model = $1 and id_digest = $2',
+  const [row] = await world.rows<{ encrypted: Buffer }>(
+    'select payload_encrypted as encrypted from auth.oidc_payloads where model = $1 and id_digest = $2',
     [model, idDigest],
   );
   const { oidc_payloads: encrypter } = createEncrypters(parseSecrets(SECRET));
   const bound = `${model}:${idDigest.toString('base64url')}`;
-  const session = JSON.parse(encrypter.decrypt(row!.sealed, bound).toString()) as Record<'loginTs' | 'iat' | 'exp', number>;
+  const session = JSON.parse(encrypter.decrypt(row!.encrypted, bound).toString()) as Record<'loginTs' | 'iat' | 'exp', number>;
   for (const time of ['loginTs', 'iat', 'exp'] as const) session[time] -= hours * 3_600;
   await world.rows(
     `update auth.oidc_payloads set payload_encrypted = $3, expires_at = expires_at - $4 * interval '1 hour'

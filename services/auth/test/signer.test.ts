@@ -61,7 +61,7 @@ describe('replicas', () => {
 });
 
 describe('rotation', () => {
-  it('changes keys without a token that cannot be verified', async () => {
+  it('changes keys while every token can be verified', async () => {
     const first = await replica();
     const old = await sign(first);
     await pass('23 hours 55 minutes');
@@ -98,23 +98,26 @@ describe('rotation', () => {
 describe('private keys', () => {
   it('are unreadable in the database', async () => {
     await replica();
-    const [row] = await query<{ sealed: Buffer }>(database.url, 'select private_key_encrypted as sealed from auth.caller_keys');
-    expect(row!.sealed.toString('latin1')).not.toContain('PRIVATE KEY');
+    const [row] = await query<{ encrypted: Buffer }>(
+      database.url,
+      'select private_key_encrypted as encrypted from auth.caller_keys',
+    );
+    expect(row!.encrypted.toString('latin1')).not.toContain('PRIVATE KEY');
   });
 
-  it("can't be used by a replica with another secret, which leaves them usable for the others", async () => {
+  it("can't be used by a replica with another secret, and stay usable by the others", async () => {
     const good = await replica();
     const wrong = await replica(`${SECRET}x`);
     await expect(sign(wrong)).rejects.toThrow();
     await expect(wrong.publicKeys()).rejects.toThrow();
-    // The same holds when a new key is due.
+    // The keys also stay usable when a new one is due.
     await pass('23 hours 55 minutes');
     await expect(sign(await replica(`${SECRET}x`))).rejects.toThrow();
     expect(await verifierOf(await replica())(await sign(good))).toEqual(ANN);
   });
 });
 
-describe('a signer whose database comes late', () => {
+describe('a signer whose database is unavailable at first', () => {
   it('starts without its database, and signs once it is back', async () => {
     await query(database.url, 'alter table auth.caller_keys rename to away');
     const signer = await replica();

@@ -5,13 +5,13 @@ import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identit
 import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import { authorizePath, Browser, pkce, refresh, register, type Answer } from './_sign-in.ts';
 
-/** Places for fetches of metadata documents, in all and for a host; those for providers are as many, and as many for an organization. */
+/** The limits of concurrent fetches of metadata documents, in total and per host; and of fetches from providers, in total and per organization. */
 const [TOTAL, PER_KEY] = [16, 4];
 
 let world: AuthWorld;
 let clientId: string;
 let idp: IdentityProvider;
-/** Each accepts connections and stays silent. */
+/** Hosts that accept connections and never respond. */
 const silent: { server: Server; host: string; connections: number }[] = [];
 const sockets = new Set<Socket>();
 
@@ -48,7 +48,7 @@ const hangUp = () => {
   sockets.clear();
 };
 
-/** Begins requests that wait for silent hosts. @returns the answers so far, and `end`, which hangs up and returns all answers */
+/** Begins requests that wait for silent hosts. @returns the responses so far, and `end`, which hangs up and returns all responses */
 function stall(count: number, send: (n: number) => Promise<Answer>) {
   const answers: Answer[] = [];
   const all = Promise.all(
@@ -70,7 +70,7 @@ const authorizeDocument = (host: string, path: string) =>
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
 
-describe('a host of metadata documents that stays silent', () => {
+describe('a host of metadata documents that never responds', () => {
   it('gets one fetch at a time, and requests for its other documents are refused at once', async () => {
     const [host] = silent;
     host!.connections = 0;
@@ -80,12 +80,12 @@ describe('a host of metadata documents that stays silent', () => {
     expect(answers[0]!.headers.get('retry-after')).toBe('2');
     expect(answers[0]!.text).toContain('Try again in a few seconds.');
     expect(host!.connections).toBe(1);
-    // Who waited hears that the document can't be fetched.
+    // The request that waited gets 400: the document can't be fetched.
     expect(statusesOf(await end())).toEqual([400, ...times(19, 503)]);
     expect(host!.connections).toBe(1);
   });
 
-  it('holds few requests for one document', async () => {
+  it('keeps only a few requests for one document waiting', async () => {
     const [host] = silent;
     host!.connections = 0;
     const { answers, end } = stall(20, () => authorizeDocument(host!.host, 'same'));
@@ -94,7 +94,7 @@ describe('a host of metadata documents that stays silent', () => {
     expect(statusesOf(await end())).toEqual([...times(PER_KEY, 400), ...times(20 - PER_KEY, 503)]);
   });
 
-  it('doesn’t stop pages, tokens and clients that are registered, together with all others like it', async () => {
+  it('doesn’t block pages, tokens or registered clients, even together with all other silent hosts', async () => {
     const { answers, end } = stall(8 * silent.length, (n) => authorizeDocument(silent[n % silent.length]!.host, 'same'));
     await expect.poll(() => answers.length).toBe(8 * silent.length - TOTAL);
     expect((await browser().send('/connections')).status).toBe(200);
@@ -106,13 +106,13 @@ describe('a host of metadata documents that stays silent', () => {
       '2',
       'temporarily_unavailable',
     ]);
-    // All of this was served while the silent hosts held every place.
+    // All of this was served while the silent hosts used up every fetch.
     expect(answers).toHaveLength(8 * silent.length - TOTAL);
     await end();
   });
 });
 
-describe('an organization’s provider that stays silent', () => {
+describe('an organization’s provider that never responds', () => {
   const provide = async (tenant: string, issuer: string) => {
     const settings = {
       name: undefined,
@@ -131,7 +131,7 @@ describe('an organization’s provider that stays silent', () => {
     return { b, page };
   };
 
-  it('stops neither another organization with a provider at the same host nor passwords', async () => {
+  it('blocks neither another organization with a provider at the same host nor passwords', async () => {
     for (const tenant of ['acme', 'globex']) await provide(tenant, `https://${silent[0]!.host}`);
     await provide('good', idp.issuer);
     silent[0]!.connections = 0;
@@ -145,7 +145,7 @@ describe('an organization’s provider that stays silent', () => {
     expect(silent[0]!.connections).toBe(1);
 
     const good = await pageOf('good');
-    expect((await good.b.submit(good.page, {})).away?.host).toBe(idp.host);
+    expect((await good.b.submit(good.page, {})).externalUrl?.host).toBe(idp.host);
     const same = await pageOf('globex');
     const sameHost = stall(1, async () => (await same.b.submit(same.page, {})).page);
     expect((await browser().send('/connections')).status).toBe(200);
@@ -155,7 +155,7 @@ describe('an organization’s provider that stays silent', () => {
     await end();
   });
 
-  it('leaves places for metadata documents', async () => {
+  it('leaves fetches for metadata documents available', async () => {
     for (const [n, tenant] of ['p0', 'p1', 'p2', 'p3'].entries()) await provide(tenant, `https://${silent[n]!.host}`);
     const pages = await Promise.all(Array.from({ length: TOTAL }, (_, n) => pageOf(`p${n % 4}`)));
     const { page, b } = await pageOf('good');
@@ -165,7 +165,7 @@ describe('an organization’s provider that stays silent', () => {
         while (!isOver) await one.b.submit(one.page, {});
       }),
     );
-    // The sixteen hold all places for providers.
+    // The sixteen use up all fetches from providers.
     await expect.poll(async () => (await b.submit(page, {})).page.status).toBe(503);
     const document = await browser().send(authorizePath(`https://${idp.host}/none`, pkce().challenge));
     expect(document.status).toBe(400);

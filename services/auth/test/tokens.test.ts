@@ -56,7 +56,7 @@ const auditOf = async (tokenId: string) =>
   ).map(({ entry }) => entry);
 
 describe('a new token', () => {
-  it('is an access token of RFC 9068 for the tools alone, and is not stored', async () => {
+  it('is an RFC 9068 access token for the tools only, and is not stored', async () => {
     const { token, accessToken } = await create();
     expect(token).toEqual({
       tokenId: expect.stringMatching(/^grant_[0-9A-Za-z]{16}$/),
@@ -103,21 +103,21 @@ describe('a new token', () => {
   });
 
   it('expires at the requested time, or after 30 days', async () => {
-    for (const [asked, seconds] of [
+    for (const [requested, seconds] of [
       [0, 30 * DAY],
       [1, 1],
       [MAX_SECONDS, MAX_SECONDS],
     ] as const) {
-      const { token } = await create({ expiresInSeconds: asked });
+      const { token } = await create({ expiresInSeconds: requested });
       // A token ends at a whole second, so it may live up to a second less.
       const lived = (token.expiresAt!.getTime() - token.createdAt!.getTime()) / 1000;
-      expect(Math.abs(lived - seconds), `${asked} s`).toBeLessThanOrEqual(1);
+      expect(Math.abs(lived - seconds), `${requested} s`).toBeLessThanOrEqual(1);
     }
     for (const expiresInSeconds of [MAX_SECONDS + 1, Number.MAX_SAFE_INTEGER])
       expect(await failureOf(create({ expiresInSeconds }))).toMatchObject({ kind: 'invalid_argument', field: 'expires_in' });
   });
 
-  it('is for an enabled user of the organization, by e-mail in any case', async () => {
+  it('needs an enabled user of the organization, whose e-mail may be in any letter case', async () => {
     expect((await create({ email: ANN.toUpperCase() })).token.email).toBe(ANN);
     expect((await failureOf(create({ email: 'nobody@example.com' })))?.kind).toBe('not_found');
     expect((await failureOf(create({}, NOWHERE)))?.kind).toBe('not_found');
@@ -135,16 +135,16 @@ describe('a new token', () => {
 });
 
 describe('the list of tokens', () => {
-  it('is newest first, includes revoked and expired tokens, and is of the organization alone', async () => {
-    const made: string[] = [];
-    for (const email of [ANN, BOB, ANN]) made.push((await create({ email }, GLOBEX)).token.tokenId);
-    const revoked = await revoke(made[1]!, GLOBEX);
-    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [made[0]]);
-    const tokens = (await list(GLOBEX)).filter(({ tokenId }) => made.includes(tokenId));
-    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(made.toReversed());
+  it('is newest first, includes revoked and expired tokens, and has only tokens of the organization', async () => {
+    const createdIds: string[] = [];
+    for (const email of [ANN, BOB, ANN]) createdIds.push((await create({ email }, GLOBEX)).token.tokenId);
+    const revoked = await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [createdIds[0]]);
+    const tokens = (await list(GLOBEX)).filter(({ tokenId }) => createdIds.includes(tokenId));
+    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(createdIds.toReversed());
     expect(tokens[1]).toEqual(revoked);
     const here = (await list(ACME)).map(({ tokenId }) => tokenId);
-    expect(made.filter((tokenId) => here.includes(tokenId))).toEqual([]);
+    expect(createdIds.filter((tokenId) => here.includes(tokenId))).toEqual([]);
     expect((await failureOf(list(NOWHERE)))?.kind).toBe('not_found');
   });
 });
@@ -158,7 +158,7 @@ describe('revoking a token', () => {
     expect(await revoke(token.tokenId)).toEqual(first);
   });
 
-  it('finds no token of another organization, and no unknown one', async () => {
+  it('returns not_found for a token of another organization, as for an unknown one', async () => {
     const { token, accessToken } = await create({}, GLOBEX);
     for (const tokenId of [token.tokenId, 'grant_', 'x'.repeat(100)])
       expect((await failureOf(revoke(tokenId)))?.kind, tokenId).toBe('not_found');
@@ -190,7 +190,7 @@ describe('AuthenticateToken', () => {
     });
   });
 
-  it('refuses an invalid or changed token in the same words', async () => {
+  it('returns the same error for every invalid or changed token', async () => {
     const { accessToken } = token;
     const { callerTokens } = await authenticate(accessToken);
     const [header, payload, signature] = accessToken.split('.') as [string, string, string];
@@ -225,7 +225,7 @@ describe('AuthenticateToken', () => {
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
   });
 
-  it('refuses a token whose grant has another user', async () => {
+  it('refuses a token whose grant belongs to another user', async () => {
     const { token: bobs } = await create({ email: BOB });
     const swap = `update auth.grants g set user_id = u.user_id from auth.users u
       where g.organization = u.organization and g.grant_id = $1 and u.email = $2`;
@@ -234,8 +234,8 @@ describe('AuthenticateToken', () => {
   });
 });
 
-describe('the keys of tokens', () => {
-  it('are made once for all replicas, and useless with another secret', async () => {
+describe('the keys that sign access tokens', () => {
+  it('are created once for all replicas, and unusable with another secret', async () => {
     const database = await emptyDatabase();
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
@@ -252,7 +252,7 @@ describe('the keys of tokens', () => {
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);
       const stranger = await failureOf(replica('x'.repeat(40)).verify(tokens[0]!));
       expect(stranger?.reason).not.toBe(REFUSED.reason);
-      // The keys are loaded anew while they are listed. The authorization server refuses a key that is there twice.
+      // The keys are loaded again while they are listed. The authorization server refuses a set that has a key twice.
       const [before, after] = [ring(), ring()];
       after.current = () => before.current();
       const listed = (await new AccessTokens(after, TOOLS_URL).keys()).map(({ keyId }) => keyId);

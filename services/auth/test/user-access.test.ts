@@ -10,7 +10,7 @@ const NEW_PASSWORD = 'plum tart on a late tram';
 const GLOBEX = tenant('globex');
 
 let world: SharedAuthWorld;
-/** Each test has an organization of its own, so that nothing of another test is its users'. */
+/** Each test has its own organization, so that tests share no users. */
 let acme: string;
 beforeAll(async () => {
   world = await sharedAuthWorld([organization(GLOBEX), user(GLOBEX, ANN)]);
@@ -45,14 +45,14 @@ const setPassword = async (request: { email?: string; password?: string; endConn
 const endSessions = async (email = ANN) => world.operator.auth.endUserSessions({ email }, await world.operate(acme));
 const createToken = (email = ANN, organization = acme) => createTokenOf(world.operator, organization, email);
 
-/** Everything by which a user reads, or can go on to read. */
+/** Gives a user every kind of access: a connection with its refresh token, a token from an operator, and a browser session. */
 async function gainAccess(email = ANN) {
   const b = browser();
   const { clientId, tokens } = await connectAssistant(b, person(email));
   return { b, clientId, tokens, accessToken: await createToken(email) };
 }
 
-/** Whether each kind of access is good. */
+/** Whether each kind of access still works. */
 async function accessOf({ b, clientId, tokens, accessToken }: Awaited<ReturnType<typeof gainAccess>>) {
   const isSignedIn = async (path: string) => !(await b.open(path)).page.text.includes('name="email"');
   return {
@@ -89,8 +89,8 @@ describe('disabling a user', () => {
     const consent = await b.open(authorizePath(clientId, pkce().challenge));
     await setDisabled(true);
     await setDisabled(false);
-    const { page, away } = await b.submit(consent.page, { decision: 'allow' });
-    expect([page.status, away]).toEqual([400, undefined]);
+    const { page, externalUrl } = await b.submit(consent.page, { decision: 'allow' });
+    expect([page.status, externalUrl]).toEqual([400, undefined]);
   });
 
   it('ends a connection and a token that are being made at that moment', async () => {
@@ -104,7 +104,7 @@ describe('disabling a user', () => {
     expect(created?.kind).toBe('failed_precondition');
   });
 
-  it('and deleting the user leaves nothing to a new user with the same e-mail', async () => {
+  it('or deleting the user gives no access to a new user with the same e-mail', async () => {
     const before = await gainAccess();
     const target = { target: { $case: 'email', value: ANN } } as const;
     await world.operator.auth.beginErasure({ target }, await world.operate(acme));
@@ -127,20 +127,20 @@ describe('a new password', () => {
     expect((await signIn(b, start.page, { ...person(), password: NEW_PASSWORD })).path).toBe('/connections');
   });
 
-  it('ends connections and tokens too, if that is asked for', async () => {
+  it('also ends connections and tokens, if the operator requests it', async () => {
     const before = await gainAccess();
     expect(await setPassword({ endConnections: true })).toMatchObject({ endedConnections: 2 });
     expect(await accessOf(before)).toEqual(ENDED);
   });
 
-  it('lets a user in who has used up the tries', async () => {
+  it('admits a user who has used up all attempts', async () => {
     await guess();
     expect(await attempt(browser(), PASSWORD)).toBe(429);
     await setPassword();
     expect(await attempt(browser(), NEW_PASSWORD)).toBe(303);
   });
 
-  it('is audited, by the e-mail alone', async () => {
+  it('is audited with the e-mail only', async () => {
     await setPassword({ email: ANN.toUpperCase() });
     const [entry] = await world.rows<{ entry: string }>(
       `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit
@@ -153,7 +153,7 @@ describe('a new password', () => {
     );
   });
 
-  it('comes with the issuer of the provider by which the organization signs in instead', async () => {
+  it('is confirmed with the issuer of the provider, if the organization signs in there instead', async () => {
     await world.rows(
       `update auth.organizations set oidc_issuer = 'https://idp.example', oidc_client_id = 'x', oidc_domains = '{}', oidc_email_proof = 'claim'
         where organization = $1`,
@@ -174,7 +174,7 @@ describe('a new password', () => {
     expect(await attempt(browser(), PASSWORD)).toBe(303);
   });
 
-  it('needs a user', async () => {
+  it('needs an existing user', async () => {
     expect((await failureOf(setPassword({ email: 'nobody@example.com' })))?.kind).toBe('not_found');
     expect((await failureOf(endSessions('nobody@example.com')))?.kind).toBe('not_found');
   });
@@ -201,7 +201,7 @@ describe('guesses at an account from elsewhere', () => {
     expect(await attempt(own, PASSWORD)).toBe(303);
   });
 
-  it("don't lock it out from the same address either", async () => {
+  it("don't lock that browser out from the same address either", async () => {
     const own = browser();
     expect(await attempt(own, PASSWORD)).toBe(303);
     await world.rows('update auth.throttles set tries = 100');
@@ -209,7 +209,7 @@ describe('guesses at an account from elsewhere', () => {
     expect(await attempt(own, PASSWORD)).toBe(303);
   });
 
-  it('are not made easier by a browser that has signed in to another account', async () => {
+  it('get no more attempts from a browser that has signed in to another account', async () => {
     const own = browser();
     expect(await attempt(own, PASSWORD, BOB)).toBe(303);
     await guess();
@@ -217,7 +217,7 @@ describe('guesses at an account from elsewhere', () => {
     expect(await attempt(own, PASSWORD, BOB)).toBe(303);
   });
 
-  it('count for each known browser, too', async () => {
+  it('are limited for each browser that has signed in before, too', async () => {
     const own = browser();
     await attempt(own, PASSWORD);
     for (let i = 0; i < 10; i++) expect(await attempt(own, 'wrong password')).toBe(422);
@@ -228,8 +228,8 @@ describe('guesses at an account from elsewhere', () => {
   it.each([
     ['forged', (cookie: string) => cookie.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'))],
     ['empty', () => ''],
-    ['of another form', () => '~..~'],
-  ])('are not made easier by a cookie that is %s', async (_, change) => {
+    ['malformed', () => '~..~'],
+  ])('get no more attempts with a cookie that is %s', async (_, change) => {
     const own = browser();
     await attempt(own, PASSWORD);
     own.cookies.set('crs_device', change(own.cookies.get('crs_device')!));
@@ -237,7 +237,7 @@ describe('guesses at an account from elsewhere', () => {
     expect(await attempt(own, PASSWORD)).toBe(429);
   });
 
-  it('leave the cookie small: a browser remembers its last five accounts', async () => {
+  it('lock out a browser that has signed in to five other accounts since, because its cookie holds five', async () => {
     const emails = ['1', '2', '3', '4', '5', '6'].map((name) => `${name}@example.com`);
     await addUsers(...emails);
     const own = browser();

@@ -37,7 +37,7 @@ describe('a new user', () => {
     ['another case', 'ZOË@example.com', 'zoë@EXAMPLE.com'],
     ['a decomposed character', 'café@example.com', 'cafe\u0301@example.com'],
     ['both', 'über@example.com', 'U\u0308BER@example.com'],
-  ])('is refused where the e-mail is taken in %s', async (_, taken, email) => {
+  ])('is refused if the e-mail is taken in %s', async (_, taken, email) => {
     await create(taken);
     expect(await failureOf(create(email))).toMatchObject({ kind: 'already_exists', field: 'email' });
     expect((await list()).filter((user) => user.email === taken || user.email === email)).toHaveLength(1);
@@ -51,20 +51,20 @@ describe('a new user', () => {
     }
   });
 
-  it('is made once, even if many ask at the same time', async () => {
+  it('is created once, even if many calls come at the same time', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race@example.com'))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
   });
 
   it.each(['a@b', `${'a'.repeat(252)}@b`, `${'😀'.repeat(252)}@b`, 'a+b@c', '"a"@b', 'ä@ö'])(
-    'takes the e-mail %s',
+    'may have the e-mail %s',
     async (email) => {
       expect((await create(email)).email).toBe(email);
     },
   );
 
   it.each(['', 'a', '@b', 'a@', 'ab', 'a@b@c', 'a b@c', 'a@b\n', `${'a'.repeat(253)}@b`, `${'😀'.repeat(253)}@b`, 'a\u0000@b'])(
-    'refuses the e-mail %j',
+    'may not have the e-mail %j',
     async (email) => {
       const before = await list();
       expect(await failureOf(create(email))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
@@ -137,12 +137,12 @@ describe('a disabled user', () => {
     expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
   });
 
-  it('keeps the e-mail taken', async () => {
+  it('keeps its e-mail reserved', async () => {
     await setDisabled('on.off@example.com', true);
     expect((await failureOf(create('on.off@example.com')))?.kind).toBe('already_exists');
   });
 
-  it('must exist', async () => {
+  it('must be an existing user', async () => {
     expect((await failureOf(setDisabled('nobody@example.com', true)))?.kind).toBe('not_found');
     for (const email of ['', `${'a'.repeat(253)}@b`, 'on.off@example.com\u0000']) {
       expect(await failureOf(setDisabled(email, true))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
@@ -156,7 +156,7 @@ describe('a disabled user', () => {
   });
 });
 
-it('lists users by e-mail, folded, in the order of code points', async () => {
+it('lists users by case-folded e-mail, in code-point order', async () => {
   for (const email of ['B@list', 'a@list', 'C@list', '_@list', 'é@list', '😀@list']) await create(email, { tenant: GLOBEX });
   const emails = (await list(GLOBEX)).map(({ email }) => email).filter((email) => email.endsWith('@list'));
   expect(emails).toEqual(['_@list', 'a@list', 'B@list', 'C@list', 'é@list', '😀@list']);

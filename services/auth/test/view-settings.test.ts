@@ -20,7 +20,7 @@ const CHANGES: [string, string, () => Promise<unknown>][] = [
     },
   ],
   [
-    'an update of anonymizing',
+    'an update of anonymization',
     ACME,
     async () => {
       const settings = { anonymizeInterviewees: true } as OrganizationSettings;
@@ -38,31 +38,31 @@ const CHANGES: [string, string, () => Promise<unknown>][] = [
   ],
 ];
 
-it.each(CHANGES)('%s is done once no earlier answer about the settings is valid', async (_what, id, change) => {
+it.each(CHANGES)('%s returns only after every earlier GetViewSettings response has expired', async (_what, id, change) => {
   const call = await world.asOrganization(id);
-  const ask = async () => {
-    const askedAt = performance.now();
+  const getSettings = async () => {
+    const calledAt = performance.now();
     const { version, validMs } = await world.auth.getViewSettings({}, call);
-    return { version, validUntil: askedAt + validMs };
+    return { version, validUntil: calledAt + validMs };
   };
-  const before = await ask();
+  const before = await getSettings();
   let { validUntil } = before;
   let doneAt: number | undefined;
   const changed = change().finally(() => (doneAt = performance.now()));
   while (doneAt === undefined) {
-    const answer = await ask().catch(() => undefined);
+    const answer = await getSettings().catch(() => undefined);
     if (answer?.version === before.version) ({ validUntil } = answer);
   }
   await changed;
   expect(doneAt).toBeGreaterThanOrEqual(validUntil);
-  expect((await ask().catch(() => undefined))?.version).not.toBe(before.version);
+  expect((await getSettings().catch(() => undefined))?.version).not.toBe(before.version);
 });
 
-it('a change that repeats one under way waits as long', async () => {
+it('a change that repeats one in progress waits as long as that one', async () => {
   const [first, second] = [CHANGES[0]![2](), CHANGES[0]![2]()];
-  const begun = performance.now();
+  const startedAt = performance.now();
   const call = await world.asOrganization(ACME);
   await second;
-  expect(performance.now() - begun).toBeGreaterThanOrEqual((await world.auth.getViewSettings({}, call)).validMs);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual((await world.auth.getViewSettings({}, call)).validMs);
   await first;
 });

@@ -40,8 +40,8 @@ const everyVersion = async () => {
     await Promise.all(everybody.map(async ({ id, email }) => [`${id} ${email}`, await versionOf(email, id)])),
   );
 };
-/** The users whose version the change moved. Fails if a version went back. */
-async function movedBy(change: () => Promise<unknown>): Promise<string[]> {
+/** The users whose version the change increased. Fails if a version decreased. */
+async function changedBy(change: () => Promise<unknown>): Promise<string[]> {
   const before = await everyVersion();
   await change();
   const after = await everyVersion();
@@ -61,7 +61,7 @@ describe('the version of the visible set', () => {
   const bobs = `${ACME} ${BOB}`;
   beforeEach(() => world.load([nobody]));
 
-  it('is the same with the projects as alone', async () => {
+  it('is the same from GetVisibleProjects as from GetVisibilityVersion', async () => {
     await world.load([both]);
     for (const email of [ANN, BOB]) {
       const { version } = await see(email);
@@ -70,44 +70,46 @@ describe('the version of the visible set', () => {
     }
   });
 
-  it.each([LEAD, MEMBER])('moves when somebody becomes %s, and not if they already are', async (role) => {
-    expect(await movedBy(() => add(BOB, role))).toEqual([bobs]);
+  it.each([LEAD, MEMBER])('changes when somebody becomes %s, and not if they already are', async (role) => {
+    expect(await changedBy(() => add(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([ALPHA]);
-    expect(await movedBy(() => add(BOB, role))).toEqual([]);
+    expect(await changedBy(() => add(BOB, role))).toEqual([]);
   });
 
-  it.each([LEAD, MEMBER])('moves when somebody stops being %s, and not if they were none', async (role) => {
+  it.each([LEAD, MEMBER])('changes when somebody stops being %s, and not if they never were', async (role) => {
     await add(BOB, role);
-    expect(await movedBy(() => remove(BOB, role))).toEqual([bobs]);
+    expect(await changedBy(() => remove(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([]);
-    expect(await movedBy(() => failureOf(remove(BOB, role)))).toEqual([]);
+    expect(await changedBy(() => failureOf(remove(BOB, role)))).toEqual([]);
   });
 
-  it('moves when an import lets somebody in', async () => {
-    expect(await movedBy(() => world.load([annAlone]))).toEqual([anns]);
-    expect(await movedBy(() => world.load([both]))).toContain(bobs);
+  it('changes when an import gives somebody access', async () => {
+    expect(await changedBy(() => world.load([annAlone]))).toEqual([anns]);
+    expect(await changedBy(() => world.load([both]))).toContain(bobs);
     expect([await seen(ANN), await seen(BOB)]).toEqual([[ALPHA], [ALPHA]]);
   });
 
-  it('moves when an import keeps somebody out', async () => {
+  it("changes when an import removes somebody's access", async () => {
     await world.load([both]);
-    expect(await movedBy(() => world.load([annAlone]))).toContain(bobs);
+    expect(await changedBy(() => world.load([annAlone]))).toContain(bobs);
     expect(await seen(BOB)).toEqual([]);
-    expect(await movedBy(() => world.load([nobody]))).toEqual([anns]);
+    expect(await changedBy(() => world.load([nobody]))).toEqual([anns]);
     expect(await seen(ANN)).toEqual([]);
   });
 
-  it('moves for both creators when an import changes the creator', async () => {
+  it('changes for both creators when an import changes the creator', async () => {
     await world.load([project(ACME, ALPHA, { created_by: ANN })]);
-    expect(await movedBy(() => world.load([project(ACME, ALPHA, { created_by: BOB })]))).toEqual([anns, bobs]);
+    expect(await changedBy(() => world.load([project(ACME, ALPHA, { created_by: BOB })]))).toEqual([anns, bobs]);
   });
 
-  it('does not move when an import leaves the people unchanged', async () => {
+  it('does not change when an import leaves the people unchanged', async () => {
     await world.load([both]);
-    expect(await movedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual([]);
+    expect(await changedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual(
+      [],
+    );
   });
 
-  it('does not move for unrelated changes', async () => {
+  it('does not change for unrelated changes', async () => {
     const changes = [
       () =>
         world.load([
@@ -118,10 +120,10 @@ describe('the version of the visible set', () => {
       () => world.load([project(GLOBEX, BETA, { created_by: ANN, members: [{ email: BOB }] }), project(GLOBEX, BETA)]),
       () => world.createKey(ACME),
     ];
-    for (const change of changes) expect((await movedBy(change)).filter((who) => who.startsWith(ACME))).toEqual([]);
+    for (const change of changes) expect((await changedBy(change)).filter((who) => who.startsWith(ACME))).toEqual([]);
   });
 
-  it('moves for a user whom another import added while this one waited to remove them', async () => {
+  it('changes for a user whom another import added while this one waited to remove them', async () => {
     await world.load([annAlone]);
     const before = await versionOf(BOB);
     const bob = `organization = '${ACME}' and email = '${BOB}'`;
@@ -133,7 +135,7 @@ describe('the version of the visible set', () => {
     expect(await versionOf(BOB)).toBe(before + 2);
   });
 
-  it('is right after imports and members change the same projects at the same time', async () => {
+  it('is correct after imports and member changes to the same projects at the same time', async () => {
     const projects = [ALPHA, BETA];
     const before = await everyVersion();
     await Promise.all(
@@ -169,7 +171,7 @@ describe('a user without access', () => {
     expect(await see(BOB)).toEqual(before);
   });
 
-  it('is also one whose token names a user of another organization', async () => {
+  it('sees nothing with a token that names a user of another organization', async () => {
     const [bob] = await world.rows<{ id: string }>(
       `select user_id as id from auth.users where organization = '${GLOBEX}' and email = $1`,
       [BOB],

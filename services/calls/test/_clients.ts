@@ -1,3 +1,5 @@
+// Clients that tests use to call the calls service directly, without a gateway.
+
 import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
@@ -5,11 +7,10 @@ import { callerToken } from '@crs/testing/instance';
 import { SECRET } from '@crs/testing/setup';
 import type { World } from '@crs/testing/world';
 
-/** The database URL with the role of the service. */
+/** The database URL with the role and password of the calls service. */
 export const serviceDatabaseUrl = ({ databaseUrl }: Pick<World, 'databaseUrl'>): string =>
   serviceUrl(databaseUrl, 'calls', derivePassword(SECRET, 'calls'));
 
-/** A client of the service, without a gateway. */
 export function callsClient(address: string): ServiceClient<CallsServiceService> {
   return client(CallsServiceService, { name: 'calls', address, timeoutMs: 10_000, retry: false });
 }

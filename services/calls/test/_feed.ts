@@ -1,3 +1,5 @@
+// Helpers for tests of GET /v1/changes: organizations with their own feeds, and a follower that reads a feed to its end.
+
 import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { expect } from 'vitest';
 import { callLine, PROJECT, sendBatch, tenantRecords } from './_records.ts';
@@ -5,7 +7,7 @@ import { callLine, PROJECT, sendBatch, tenantRecords } from './_records.ts';
 type Query = Record<string, string | number>;
 type Target = Parameters<World['operator']['erasers']['calls']['erase']>[0]['target'];
 
-/** A change as the API answers it. */
+/** A change as the API returns it. */
 export interface Change {
   type: string;
   call_id: string | null;
@@ -13,7 +15,7 @@ export interface Change {
   call?: object;
 }
 
-/** Any number of organizations in the shared system, each with a feed of its own. */
+/** Creates organizations in the shared test environment, each with its own feed, and reads and changes their calls. */
 export async function feeds() {
   const world = await sharedWorld();
   const keys = new Map<string, string>();
@@ -48,16 +50,16 @@ export async function feeds() {
       return id;
     },
 
-    /** Follows to the end. @returns what each change says, in order, and the last cursor */
+    /** Reads page after page to the end of the feed. @returns the changes, their summaries as `type call_id`, and the last cursor */
     async follow(organization: string, query: Query = {}) {
       const seen: Change[] = [];
-      for (let asked = query; ;) {
-        const { status, json, text } = await changes(organization, asked);
+      for (let next = query; ;) {
+        const { status, json, text } = await changes(organization, next);
         expect(status, text).toBe(200);
         seen.push(...json.data);
         const cursor = json.next_cursor as string;
-        asked = { ...query, cursor };
-        if (!json.has_more) return { seen, said: seen.map(({ type, call_id: id }) => `${type} ${id}`), cursor };
+        next = { ...query, cursor };
+        if (!json.has_more) return { seen, summaries: seen.map(({ type, call_id: id }) => `${type} ${id}`), cursor };
       }
     },
   };
@@ -65,7 +67,7 @@ export async function feeds() {
 
 export type Feeds = Awaited<ReturnType<typeof feeds>>;
 
-/** A call with something in every part. */
+/** The fields of a call that has names, texts, Q&A, both transcripts and a note. */
 export const FULL = {
   project_id: PROJECT,
   conducted_by: 'ann@crs.example',

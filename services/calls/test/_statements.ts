@@ -1,3 +1,5 @@
+// Sends every SQL statement of the calls service, for testing/test/row-level-security.test.ts.
+
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { CALL, callLine, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.ts';
@@ -18,13 +20,13 @@ import { projectSegments } from '../src/store/project-segments.ts';
 const YEAR = { start: new Date('2025-01-01Z'), end: new Date('2026-01-01Z'), limit: 10 };
 const FIRST_PAGE = { ...YEAR, offset: 0, updatedSince: undefined };
 const CHANGED = { ...FIRST_PAGE, updatedSince: YEAR.start };
-const SEEN = {
+const VIEW = {
   mask: fieldMaskOf(ALLOWED_FIELDS),
   include: { verbatim: true, redacted: true, clean: true },
   anonymize: true,
 };
 const FEED_PAGE = { after: 0, deletedAfter: 0, limit: 10 };
-const MINE = { mine: true, visible: [], filters: {}, after: null, limit: 10 };
+const OWN_CALLS = { mine: true, visible: [], filters: {}, after: null, limit: 10 };
 const LATER = { at: new Date('2100-01-01Z'), id: 'z' };
 
 /** Every statement of the service. */
@@ -33,18 +35,18 @@ export const statements: SendStatements[] = [
     listCalls(id, FIRST_PAGE),
     listCalls(id, { ...FIRST_PAGE, offset: 1 }),
     listCalls(id, CHANGED),
-    listDetails(id, FIRST_PAGE, SEEN),
-    listDetails(id, CHANGED, SEEN),
-    getCall(id, CALL, SEEN),
-    listUserCalls(id, { ...MINE, userId: annId }),
-    listUserCalls(id, { ...MINE, userId: annId, after: LATER }),
-    listUserCalls(id, { ...MINE, userId: annId, mine: false, visible: [PROJECT] }),
+    listDetails(id, FIRST_PAGE, VIEW),
+    listDetails(id, CHANGED, VIEW),
+    getCall(id, CALL, VIEW),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId }),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId, after: LATER }),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId, mine: false, visible: [PROJECT] }),
     getUserCall(id, annId, [PROJECT], CALL, true),
     projectSegments(id, [PROJECT]),
     exportCalls(id, ''),
     feed.findFeedSecret(id),
     listChanges(id, FEED_PAGE),
-    listChangesWithDetails(id, FEED_PAGE, SEEN),
+    listChangesWithDetails(id, FEED_PAGE, VIEW),
     importCalls.findRepeated(id, [CALL], [lineHashOf(lineOf(id))]),
     importCalls.discardPlans(),
   ],

@@ -50,7 +50,7 @@ const count = async (from: string, condition = 'true'): Promise<number> => {
 };
 
 describe('erasing', () => {
-  it('a project erases its calls, their notes, and their share of the rollup', async () => {
+  it('a project erases its calls and their notes, and subtracts the calls from the rollup', async () => {
     await erase({ $case: 'projectId', value: PROJECT });
     const calls = await rowsOf('select call_id as id from calls.calls');
     expect(calls).toEqual([{ id: 'call-1' }, { id: 'call-3' }, { id: 'call-5' }]);
@@ -62,7 +62,7 @@ describe('erasing', () => {
     ]);
   });
 
-  it('a user erases only the notes of the user; the calls stay without the user, unchanged for REST', async () => {
+  it('a user erases only their notes; the calls that they conducted lose the reference and stay unchanged for REST', async () => {
     const calls = () => rowsOf('select call_id as id, updated_at from calls.calls');
     const before = await calls();
     const [{ id: ann }] = await rowsOf('select email, user_id as id from auth.users');
@@ -78,7 +78,7 @@ describe('erasing', () => {
     expect(await count('notes')).toBe(10);
   });
 
-  it('an organization erases all of its rows and none of another', async () => {
+  it('an organization erases all of its rows, and none of another organization', async () => {
     const left = async () => {
       const counts = TABLES.map(
         (table) => `select '${table}' as name, organization, count(*)::int from calls.${table} group by 2`,
@@ -90,7 +90,7 @@ describe('erasing', () => {
     expect(await left()).toEqual(before.filter(({ organization }) => organization !== ACME));
   });
 
-  it('an organization erases its anonymized names: a new organization of that id gets new names, the same from every instance', async () => {
+  it('an organization erases its secret for anonymized names: a new organization with that id gets other names, the same from every instance', async () => {
     const detail = async () => (await world.rest('/v1/calls/call-1', { key })).json.interviewee.name as string;
     const before = await detail();
     expect(before).toMatch(/^Expert /);
@@ -118,8 +118,8 @@ describe('erasing an organization with many calls', () => {
       [ACME, calls - 5],
     );
 
-  /** Erases while `before` may change each statement that deletes calls. @returns the number of these statements */
-  async function eraseWith(before: (text: string, nth: number) => string): Promise<{ statements: number; answer: unknown }> {
+  /** Erases the organization. `before` may replace the text of each statement that deletes calls, counted from 1. */
+  async function eraseWith(before: (text: string, nth: number) => string): Promise<{ statements: number; response: unknown }> {
     let statements = 0;
     const stop = interceptStatements((statement) =>
       statement.name === 'erase_all_calls'
@@ -127,8 +127,8 @@ describe('erasing an organization with many calls', () => {
         : statement,
     );
     try {
-      const answer = await eraseOnce().catch((error: unknown) => error);
-      return { statements, answer };
+      const response = await eraseOnce().catch((error: unknown) => error);
+      return { statements, response };
     } finally {
       stop();
     }
@@ -137,36 +137,36 @@ describe('erasing an organization with many calls', () => {
   it.each([
     [1_000, 2],
     [1_001, 3],
-  ])('deletes %d calls by %d statements, the last of which finds nothing', async (calls, statements) => {
+  ])('deletes %d calls with %d statements: batches of at most 1,000, until one finds no call', async (calls, statements) => {
     await fill(calls);
-    expect(await eraseWith((text) => text)).toEqual({ statements, answer: { more: false } });
+    expect(await eraseWith((text) => text)).toEqual({ statements, response: { more: false } });
     expect(await count('calls')).toBe(0);
   });
 
-  it('keeps what it has done where it is interrupted, and goes on from there', async () => {
+  it('keeps the deletions of finished batches when it fails, and the next request continues from there', async () => {
     await fill(2_500);
-    const { answer } = await eraseWith((text, nth) => (nth === 2 ? 'select 1 / 0' : text));
-    expect(answer).toMatchObject({ kind: 'internal' });
+    const { response } = await eraseWith((text, nth) => (nth === 2 ? 'select 1 / 0' : text));
+    expect(response).toMatchObject({ kind: 'internal' });
     expect(await count('calls')).toBe(1_500);
     expect(await eraseOnce()).toEqual({ more: false });
     expect(await count('calls')).toBe(0);
   });
 
-  it('answers after five seconds that more is left, and goes on when it is called again', async () => {
+  it('reports after five seconds that more is left, and the next request continues', async () => {
     await fill(1_500);
     const now = performance.now.bind(performance);
     const clock = vi.spyOn(performance, 'now');
-    const { answer } = await eraseWith((text, nth) => {
+    const { response } = await eraseWith((text, nth) => {
       if (nth === 1) clock.mockImplementation(() => now() + 5_000);
       return text;
     }).finally(() => clock.mockRestore());
-    expect(answer).toEqual({ more: true });
+    expect(response).toEqual({ more: true });
     expect(await count('calls')).toBe(500);
     expect(await eraseOnce()).toEqual({ more: false });
     expect(await count('calls')).toBe(0);
   });
 
-  it('holds up no batch of another organization', async () => {
+  it('does not delay an import of another organization', async () => {
     const holder = await openSession(world.databaseUrl);
     try {
       await holder.query('begin');

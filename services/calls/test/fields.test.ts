@@ -7,7 +7,7 @@ import { callLine, tenantRecords } from './_records.ts';
 
 const CREATED = '2025-03-01T10:00:00.000Z';
 
-/** Every organization has this call. */
+/** The call that every organization has, each with other settings. */
 const call = (organization: string, id = 'call_1', fields: object = {}) =>
   callLine(organization, id, {
     anonymity_status: 'complete',
@@ -28,6 +28,7 @@ const call = (organization: string, id = 'call_1', fields: object = {}) =>
     ...fields,
   });
 
+/** The fields that no setting hides. */
 const ALWAYS = [
   'call_id',
   'project_id',
@@ -50,8 +51,8 @@ const redacted = (name: string) => ({ kind: 'redacted', language: 'en', text: `$
 const clean = { kind: 'clean', language: 'en', text: 'Q: Why?\nA: Because.', segments: [] };
 const block = { id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: 'Intro' };
 
-/** The optional content of a call for each field, with that field alone enabled. */
-const SHOWN: Record<AllowedField, object> = {
+/** What each allowed field makes visible in a detail if it is the only one. */
+const VISIBLE: Record<AllowedField, object> = {
   'interviewee.name': { interviewee: { name: 'Eva Muster' } },
   'interviewee.job_title': { interviewee: { job_title: 'CFO' } },
   'interviewee.organization': { interviewee: { organization: 'Initech' } },
@@ -95,7 +96,7 @@ beforeAll(async () => {
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-/** The detail of a call. Each other way to it shows the same bytes. */
+/** Reads the detail of a call, and expects the same bytes in the list and in the feed. */
 async function detail(organization: string, path = 'call_1') {
   const key = keys.get(organization);
   const { status, json, text } = await world.rest(`/v1/calls/${path}`, { key });
@@ -113,7 +114,7 @@ async function listItem(organization: string) {
   return json.data[0];
 }
 
-/** The optional content of a detail. */
+/** The fields of a detail that a setting may hide. */
 function optional(json: Record<string, unknown>): object {
   for (const key of ALWAYS) expect(json).toHaveProperty(key);
   return Object.fromEntries(Object.entries(json).filter(([key]) => !ALWAYS.includes(key)));
@@ -122,7 +123,7 @@ function optional(json: Record<string, unknown>): object {
 describe('allowed_fields', () => {
   it.each(ALLOWED_FIELDS)('with %s alone shows that field and no other', async (field) => {
     const organization = ONLY.get(field)!;
-    expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...SHOWN[field] });
+    expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...VISIBLE[field] });
     const { segment, source, has_transcript: hasTranscript } = await listItem(organization);
     expect({ segment, source }).toEqual({
       segment: field === 'segment' ? 'Customers' : undefined,
@@ -135,7 +136,7 @@ describe('allowed_fields', () => {
     expect(optional(await detail(NONE))).toEqual({ interviewee: {}, transcripts: [] });
   });
 
-  it('with all fields shows all', async () => {
+  it('with all fields shows every field', async () => {
     expect(optional(await detail(ALL))).toEqual({
       interviewee: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
       participants: [{ name: 'eva muster', role: 'expert', email: 'eva@initech.example' }],
@@ -160,7 +161,7 @@ describe('include flags', () => {
     ['?include_clean=false', ['verbatim', 'redacted']],
     ['?include_verbatim=true&include_redacted=false&include_clean=false', ['verbatim']],
     ['?include_verbatim=false&include_redacted=false&include_clean=false', []],
-  ])('%s', async (query, kinds) => {
+  ])('select the transcripts for the query "%s"', async (query, kinds) => {
     const { transcripts } = await detail(ALL, `call_1${query}`);
     expect(transcripts.map((it: { kind: string }) => it.kind)).toEqual(kinds);
   });
@@ -184,14 +185,14 @@ describe('the redacted transcript', () => {
 });
 
 describe('anonymize_interviewees', () => {
-  it('shows one made-up name in place of the recorded one everywhere', async () => {
+  it('shows the same pseudonym in place of the recorded name everywhere', async () => {
     const { interviewee, participants, transcripts } = await detail(ACME);
     expect(interviewee).toMatchObject({ name: expect.stringMatching(/^Expert [A-Z2-7]{8}$/), job_title: 'CFO' });
     expect(participants[0].name).toBe(interviewee.name);
     expect(transcripts).toEqual([verbatim(interviewee.name), redacted(interviewee.name), clean]);
   });
 
-  it('prefers the recorded anonymized name, and shows it as soon as it is recorded', async () => {
+  it('prefers the recorded anonymized name, and shows a new one as soon as it is imported', async () => {
     await world.load([call(ACME, 'named', { anonymized_name: 'CFO at a software house' })]);
     const before = await detail(ACME, 'named');
     expect(before.interviewee.name).toBe('CFO at a software house');
@@ -201,7 +202,7 @@ describe('anonymize_interviewees', () => {
     expect(after.updated_at > before.updated_at).toBe(true);
   });
 
-  it('gives a person one name in all calls of an organization, and another one in another organization', async () => {
+  it('gives a person the same pseudonym in all calls of an organization, and a different one in another organization', async () => {
     await world.load([call(ACME, 'again', { expert: { name: 'EVA MUSTER', organization: 'initech' } })]);
     const { name } = (await detail(ACME)).interviewee;
     expect((await detail(ACME, 'again')).interviewee.name).toBe(name);
@@ -209,15 +210,15 @@ describe('anonymize_interviewees', () => {
     expect((await detail(GLOBEX)).interviewee.name).not.toBe(name);
   });
 
-  it('gives the same names in each instance, even if both meet an organization for the first time', async () => {
+  it('gives the same pseudonym from each instance, even if two instances first create it at the same time', async () => {
     const fresh = tenant('fresh');
     await world.load([...tenantRecords(fresh, ANONYMOUS), call(fresh)]);
     keys.set(fresh, await world.createKey(fresh));
     const another = await startInstance(world, 'calls');
-    const ask = (organization: string) => shownName(world, another.address, keys.get(organization)!, 'call_1');
+    const nameFromAnother = (organization: string) => shownName(world, another.address, keys.get(organization)!, 'call_1');
     try {
-      expect(await ask(ACME)).toBe((await detail(ACME)).interviewee.name);
-      const [theirs, ours] = await Promise.all([ask(fresh), detail(fresh)]);
+      expect(await nameFromAnother(ACME)).toBe((await detail(ACME)).interviewee.name);
+      const [theirs, ours] = await Promise.all([nameFromAnother(fresh), detail(fresh)]);
       expect(theirs).toBe(ours.interviewee.name);
     } finally {
       await another.stop();

@@ -9,11 +9,11 @@ beforeAll(async () => {
   await world.load([...tenantRecords(ACME), ...tenantRecords(GLOBEX)]);
 });
 
-describe('a line that is long enough for the worker thread', () => {
+describe('a line that is long enough to be parsed in the worker thread', () => {
   const long = (organization: string, id: string, fields: object = {}) =>
     callLine(organization, id, { summary: `${organization} `.repeat(20_000), ...fields });
 
-  it('is stored for its own organization, whose ids others may have, too', async () => {
+  it('is stored for its own organization, even if another sends a call with the same id at the same time', async () => {
     const both = [ACME, GLOBEX].map((organization) => sendBatch(world, organization, [long(organization, 'same')]));
     expect(await Promise.all(both)).toEqual(Array(2).fill({ accepted: 1, unchanged: 0, refused: [] }));
     const { rows } = await world.query(
@@ -27,14 +27,14 @@ describe('a line that is long enough for the worker thread', () => {
     });
   });
 
-  it('gives the same call as a short one, whichever thread has read its notes and times', async () => {
+  it('is stored as a short one is, including notes and times, and repeating it changes nothing', async () => {
     const notes = [
       { email: 'ann@crs.example', text: 'a\tb\\' },
       { email: 'bob@crs.example', text: null },
     ];
     const fields = { notes, created_at: '2025-01-01T00:00:00Z', conducted_by: 'bob@crs.example' };
     await sendBatch(world, ACME, [long(ACME, 'twice', fields)]);
-    // Spaces between the properties don't change the record, but make this line another one.
+    // Spaces don't change the record, but its hash differs, so the line is parsed again.
     const again = JSON.stringify(long(ACME, 'twice', fields)).replace('{', `{${' '.repeat(99)}`);
     expect(await sendBatch(world, ACME, [again])).toEqual({ accepted: 0, unchanged: 1, refused: [] });
     const { rows } = await world.query(`select text from calls.notes where organization = $1 and call_id = 'twice'`, [ACME]);

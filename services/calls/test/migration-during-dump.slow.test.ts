@@ -10,14 +10,16 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { migrations } from '../migrations/index.ts';
 import { callLine, sendBatch, tenantRecords } from './_records.ts';
 
-// A backup runs while an upgrade migrates the schema of a service that has requests.
+// An upgrade migrates the schema while a backup runs and the service handles requests.
 
 const SERVER = 18;
 const PROGRAM = process.env['PG_DUMP'] ?? 'pg_dump';
 const version = /\) (\d+)/.exec(spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
-/** A pg_dump refuses servers that are newer than itself. */
-const isReal = Number(version ?? 0) >= SERVER;
-const DUMP = isReal ? `pg_dump ${version}` : `a transaction with the locks of pg_dump (of version ${SERVER} there is none here)`;
+/** Without a pg_dump at least as new as the server, which it would refuse, the tests take the locks of one. */
+const hasPgDump = Number(version ?? 0) >= SERVER;
+const DUMP = hasPgDump
+  ? `pg_dump ${version}`
+  : `a transaction with the locks of pg_dump (version ${SERVER} is not installed here)`;
 
 const ACME = 'acme';
 let world: OwnWorld;
@@ -27,7 +29,7 @@ beforeAll(async () => {
   const calls = [ACME, 'globex'].map((id) => callLine(id, 'call-1', { created_at: '2025-03-01T00:00:00Z' }));
   await world.load([...tenantRecords(ACME), ...tenantRecords('globex'), ...calls]);
   key = await world.createKey(ACME);
-  // More than a pipe takes.
+  // More than a pipe buffers, so pg_dump blocks until its output is read.
   await world.query(`create table public.filler as select repeat('x', 8 * 1024 * 1024) as text`);
 });
 afterAll(() => world?.close());
@@ -37,14 +39,14 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0)) await clean();
 });
 
-/** Holds the locks of a dump until `finish`. */
+/** Starts a dump, which holds its locks until `finish` is called. */
 async function dump(): Promise<{ finish(): Promise<void> }> {
-  if (!isReal) {
+  if (!hasPgDump) {
     const session = await openSession(world.databaseUrl);
     cleanups.push(() => session.close());
     await session.query(`set application_name = 'pg_dump'`);
     await session.query('begin isolation level repeatable read read only');
-    // Takes the snapshot.
+    // The first statement takes the snapshot.
     const [found] = await session.query<{ tables: string }>(
       `select string_agg(c.oid::regclass::text, ', ') as tables from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema$)'`,
@@ -55,7 +57,7 @@ async function dump(): Promise<{ finish(): Promise<void> }> {
   const child = spawn(PROGRAM, ['--dbname', world.databaseUrl], { env: INHERITED, stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   cleanups.push(() => child.kill());
-  // Nobody reads, so it waits with its locks until somebody does.
+  // Its output isn't read until `finish`, so pg_dump blocks and keeps its locks.
   const holds = () =>
     world.query(`select 1 from pg_stat_activity a join pg_locks l using (pid)
       where application_name = 'pg_dump' and l.relation = 'calls.calls'::regclass and l.granted`);
@@ -70,16 +72,16 @@ async function dump(): Promise<{ finish(): Promise<void> }> {
   };
 }
 
-/** Reads and writes calls until `stop`, and counts the requests, their failures, and the milliseconds of the slowest one. */
+/** Reads and writes calls until `stop` is called. Counts the requests, and records failures and the milliseconds of the slowest one. */
 function sendRequests() {
-  const seen = { count: 0, failed: [] as string[], slowest: 0 };
+  const stats = { count: 0, failed: [] as string[], slowest: 0 };
   let sending = true;
   const timed = async (what: string, request: () => Promise<boolean>) => {
     const started = performance.now();
     const done = await request().catch(() => false);
-    seen.count++;
-    seen.slowest = Math.max(seen.slowest, performance.now() - started);
-    if (!done) seen.failed.push(what);
+    stats.count++;
+    stats.slowest = Math.max(stats.slowest, performance.now() - started);
+    if (!done) stats.failed.push(what);
   };
   const read = (path: string) => async () => (await world.rest(`/v1${path}`, { key })).status === 200;
   const write = async (n: number) =>
@@ -101,10 +103,10 @@ function sendRequests() {
   const stop = async () => {
     sending = false;
     await done;
-    return seen;
+    return stats;
   };
   cleanups.push(stop);
-  return { seen, stop };
+  return { stats, stop };
 }
 
 const step = (name: string, up: Migration['up'], more: Partial<Migration> = {}): Migration => ({
@@ -113,9 +115,9 @@ const step = (name: string, up: Migration['up'], more: Partial<Migration> = {}):
   down: async () => {},
   ...more,
 });
-let tries = 0;
+let attempts = 0;
 const addColumn = step('add-column', (db) => {
-  tries++;
+  attempts++;
   return db.raw('alter table calls.calls add column later integer');
 });
 const addIndex = step('add-index', (db) => buildIndex(db, 'calls', 'calls_later', 'calls.calls (organization, later)'), {
@@ -124,34 +126,34 @@ const addIndex = step('add-index', (db) => buildIndex(db, 'calls', 'calls_later'
 const up = (lockRetryMs?: number) =>
   migrate({ adminUrl: world.databaseUrl, service: 'calls', migrations: [...migrations, addColumn, addIndex], lockRetryMs });
 
-it(`${DUMP} makes a migration wait, but no request`, async () => {
+it(`${DUMP} delays a migration, but no request fails`, async () => {
   const requests = sendRequests();
   const dumping = await dump();
-  // The first try ends later than this.
+  // With 1 ms to retry, the migration fails after its first attempt.
   await expect(up(1)).rejects.toThrow(
     /^The migration calls\/29990101T000000-add-column waits for a lock that pg_dump \(pid \d+, role \w+, for 0 min\) holds\./,
   );
   const migrated = up();
-  await expect.poll(() => tries).toBe(3);
+  await expect.poll(() => attempts).toBe(3);
   await dumping.finish();
   expect(await migrated).toEqual([addColumn.name, addIndex.name]);
   const { count, failed, slowest } = await requests.stop();
   expect(failed).toEqual([]);
   expect(count).toBeGreaterThan(12);
-  // Requests waited behind the step, which tries for a second at a time.
+  // Requests queue behind each attempt of the migration, which waits for its lock for a second.
   expect(slowest).toBeGreaterThan(500);
   expect(slowest).toBeLessThan(4_000);
 });
 
-it(`${DUMP} makes an index wait, but no request`, async () => {
+it(`${DUMP} delays the creation of an index, but no request`, async () => {
   await world.query(`drop index calls.calls_later; delete from calls.migrations where name = '${addIndex.name}'`);
   const requests = sendRequests();
   const dumping = await dump();
   const migrated = up();
   const waiting = `select phase from pg_stat_progress_create_index where datname = current_database()`;
   await expect.poll(async () => (await world.query(waiting)).rows).toEqual([{ phase: 'waiting for old snapshots' }]);
-  const before = requests.seen.count;
-  await expect.poll(() => requests.seen.count).toBeGreaterThan(before + 12);
+  const before = requests.stats.count;
+  await expect.poll(() => requests.stats.count).toBeGreaterThan(before + 12);
   expect((await world.query(waiting)).rows).toHaveLength(1);
   await dumping.finish();
   expect(await migrated).toEqual([addIndex.name]);

@@ -19,7 +19,7 @@ const NASTY = [
 const LONG = 'Lorem ipsum "dolor" \\ 👩 é\n'.repeat(20_000);
 const EVERYTHING = NASTY.join('|');
 
-/** Every field has a value, mostly an odd one. */
+/** A line with a value in every field, most of them with characters that are easily mangled. */
 const FULL = callLine(ACME, 'Az09._:-', {
   project_id: PROJECT,
   call_type: 'meeting',
@@ -58,7 +58,7 @@ beforeAll(async () => {
   key = await world.createKey(ACME);
 });
 
-/** Imports a line and reads it back. Another organization has a call with the same id. */
+/** Imports a line and reads it back. Another organization gets a call with the same id, to show a mix-up. */
 async function roundTrip(line: CallLine) {
   const theirs = callLine(GLOBEX, line.id, { summary: 'Theirs.', notes: [{ email: 'ann@crs.example', text: 'Theirs.' }] });
   await world.load([line, theirs]);
@@ -100,7 +100,7 @@ describe('a record', () => {
     expect(json).toMatchObject({ call_type: 'interview', rating: null, participants: [], qa_blocks: [], transcripts: [] });
   });
 
-  it('may have nulls and empty lists in nested places', async () => {
+  it('comes back with nulls and empty lists in nested places', async () => {
     const nobody = { name: null, role: null, email: null };
     const { json, expected } = await roundTrip(
       callLine(ACME, 'nested', {
@@ -134,26 +134,26 @@ describe('a record', () => {
     },
   );
 
-  it('loses the fields that a later line omits', async () => {
+  it('loses the fields that a later line for the same call omits', async () => {
     await world.load([{ ...FULL, id: 'whole' }]);
     const { json, expected } = await roundTrip(callLine(ACME, 'whole', { created_at: FULL['created_at'] }));
     expect(json).toEqual(expected);
     expect(await notesOf('whole')).toEqual([]);
   });
 
-  it('may have any valid instant as created_at, whatever the time zone of the process', async () => {
+  it('may have any valid timestamp as created_at, whatever the time zone of the process', async () => {
     const LAST = '9999-12-31T23:59:59.999Z';
     const zone = process.env['TZ'];
-    // Before standard time the offset of this zone had seconds.
+    // Before 1893, the UTC offset of this zone had seconds.
     process.env['TZ'] = 'Europe/Berlin';
     try {
-      for (const instant of ['0001-01-01T00:00:00.000Z', '1850-06-01T12:00:00.000Z', '9999-12-31T23:59:59.998Z', LAST]) {
-        const { json, expected } = await roundTrip(callLine(ACME, 'early-or-late', { created_at: instant, date: instant }));
+      for (const timestamp of ['0001-01-01T00:00:00.000Z', '1850-06-01T12:00:00.000Z', '9999-12-31T23:59:59.998Z', LAST]) {
+        const { json, expected } = await roundTrip(callLine(ACME, 'early-or-late', { created_at: timestamp, date: timestamp }));
         expect(json).toEqual(expected);
         for (const [start_date, end_date, found] of [
-          // The end is exclusive, so no range includes the last valid instant.
-          [instant, LAST, instant !== LAST],
-          ['0001-01-01T00:00:00Z', instant, false],
+          // The end is exclusive, so no range includes the last valid timestamp.
+          [timestamp, LAST, timestamp !== LAST],
+          ['0001-01-01T00:00:00Z', timestamp, false],
         ] as const) {
           const query = new URLSearchParams({ start_date, end_date, per_page: '200' }).toString();
           const list = await world.rest(`/v1/calls?${query}`, { key });
@@ -167,7 +167,7 @@ describe('a record', () => {
     }
   });
 
-  it('has every field of the contract when the organization reads it', async () => {
+  it('is returned with a value in every field of the contract if all fields are allowed', async () => {
     expect(ALLOWED_FIELDS).toHaveLength(17);
     const { json } = await world.rest(`/v1/calls/${FULL.id}`, { key });
     expect(json.transcripts.map((it: { kind: string }) => it.kind)).toEqual(['verbatim', 'redacted', 'clean']);

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const up = (list: Migration[]) => migrate({ adminUrl: database.url, service: 'calls', migrations: list, password });
 
-/** `grpc.health.v1.Health/Check`, which answers the status of a named service. */
+/** The method `grpc.health.v1.Health/Check`, which returns the status of a named service. */
 const Health = {
   check: {
     path: '/grpc.health.v1.Health/Check',
@@ -43,7 +43,7 @@ const Health = {
   },
 };
 
-/** Starts the service as a process. @returns the questions of a kubelet to it */
+/** Starts the service as a process. @returns the probes that a kubelet would send */
 async function start(databaseUrl = database.url) {
   const [grpc, admin, ops, health] = (await freePorts(4)).map((port) => `127.0.0.1:${port}`) as [string, string, string, string];
   const url = new URL(databaseUrl);
@@ -62,28 +62,28 @@ async function start(databaseUrl = database.url) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = once(child, 'exit') as Promise<[number | null]>;
-  const said: string[] = [];
-  createInterface(child.stderr).on('line', (line) => said.push(line));
+  const logLines: string[] = [];
+  createInterface(child.stderr).on('line', (line) => logLines.push(line));
   const probes = client(Health, { name: 'health', address: health, timeoutMs: 2_000, retry: false });
-  const ask = (service: string) => probes.check(service).catch((error: ServiceError) => error.kind);
+  const probe = (service: string) => probes.check(service).catch((error: ServiceError) => error.kind);
   const stop = async () => {
     probes.close();
     child.kill('SIGTERM');
     return (await exited)[0];
   };
   processes.push({ stop });
-  const ended = exited.then(([code]) => Promise.reject(new Error(`the service ended with ${code}:\n${said.join('\n')}`)));
-  await Promise.race([ended, expect.poll(() => ask('liveness'), { timeout: 50_000 }).toBe('SERVING')]);
+  const ended = exited.then(([code]) => Promise.reject(new Error(`the service ended with ${code}:\n${logLines.join('\n')}`)));
+  await Promise.race([ended, expect.poll(() => probe('liveness'), { timeout: 50_000 }).toBe('SERVING')]);
   return {
-    ask,
+    probe,
     stop,
     /** The status of the HTTP probe. */
     readyz: async () => (await fetch(`http://${ops}/readyz`)).status,
-    waitsFor: () => said.flatMap((line) => (/waiting/.test(line) ? [String(JSON.parse(line).reason)] : [])),
+    loggedReasons: () => logLines.flatMap((line) => (/waiting/.test(line) ? [String(JSON.parse(line).reason)] : [])),
   };
 }
 
-/** When the service last looked for its migrations. */
+/** When the service last sent a statement to its database, which is how it checks for its migrations. */
 async function lastCheck(): Promise<Date> {
   const session = await openSession(database.url);
   try {
@@ -98,38 +98,38 @@ async function lastCheck(): Promise<Date> {
 
 const soon = { timeout: 20_000, interval: 100 };
 
-it('a service waits for its database and its schema, which may be newer, and logs each reason once', async () => {
+it('a service is not ready until its database is up and has its schema or a newer one, and logs each reason once', async () => {
   const relay = await startRelay(new URL(database.url).host);
   await relay.close();
   const through = new URL(database.url);
   through.host = relay.address;
   const service = await start(through.href);
-  expect(await service.ask('readiness')).toBe('NOT_SERVING');
+  expect(await service.probe('readiness')).toBe('NOT_SERVING');
   expect(await service.readyz()).toBe(503);
-  expect(service.waitsFor()).toEqual(["it can't be read (ECONNREFUSED)"]);
+  expect(service.loggedReasons()).toEqual(["it can't be read (ECONNREFUSED)"]);
 
   await relay.open();
   // 42P01: no such table; 3F000: no such schema.
-  await expect.poll(service.waitsFor, soon).toContainEqual(expect.stringMatching(/^it can't be read \((42P01|3F000)\)$/));
+  await expect.poll(service.loggedReasons, soon).toContainEqual(expect.stringMatching(/^it can't be read \((42P01|3F000)\)$/));
 
   await up(migrations.slice(0, -1));
-  await expect.poll(service.waitsFor, soon).toContain(`the migration ${migrations.at(-1)!.name} has not run`);
+  await expect.poll(service.loggedReasons, soon).toContain(`the migration ${migrations.at(-1)!.name} has not run`);
   const check = await lastCheck();
   await expect.poll(lastCheck, soon).not.toEqual(check);
-  expect(await service.ask('readiness')).toBe('NOT_SERVING');
+  expect(await service.probe('readiness')).toBe('NOT_SERVING');
 
   await up([...migrations, { name: '29990101T000000-make-later', up: async () => {}, down: async () => {} }]);
-  await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
+  await expect.poll(() => service.probe('readiness'), soon).toBe('SERVING');
   expect(await service.readyz()).toBe(200);
-  expect(new Set(service.waitsFor()).size).toBe(service.waitsFor().length);
+  expect(new Set(service.loggedReasons()).size).toBe(service.loggedReasons().length);
 
   // Once ready, the service stays ready without its database.
   await relay.close();
-  expect(await service.ask('readiness')).toBe('SERVING');
+  expect(await service.probe('readiness')).toBe('SERVING');
   expect(await service.stop()).toBe(0);
 });
 
-it('a waiting service can be stopped', async () => {
+it('a service that waits for its schema can be stopped', async () => {
   const service = await start();
   expect(await service.stop()).toBe(0);
 });

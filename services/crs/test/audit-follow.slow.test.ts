@@ -12,12 +12,12 @@ afterAll(() => world?.close());
 
 const rows = async <Row>(text: string) => (await world.query(text)).rows as Row[];
 
-describe('a reader that follows the trail', () => {
+describe('a reader that follows the audit trail', () => {
   let stop: AbortController;
   let seen: string[];
   let outages: string[];
   let following: Promise<void>;
-  /** Thrown by the next reading. */
+  /** Thrown by the next read. */
   let failure: Error | undefined;
 
   const newestId = async () => Number((await rows<{ id: string }>('select max(audit_id) as id from auth.audit'))[0]!.id);
@@ -50,7 +50,7 @@ describe('a reader that follows the trail', () => {
     await following;
   });
 
-  it('gets each entry once: also one that is committed after later ones, and one that counts when its minute is over', async () => {
+  it('gets each entry once, even if it is committed after later entries, or counts events until its minute is over', async () => {
     const late = rows(`begin; ${insert('late')}; select pg_sleep(2.5); commit`);
     const sleeping = `select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
     await expect.poll(() => rows(sleeping)).toHaveLength(1);
@@ -61,7 +61,7 @@ describe('a reader that follows the trail', () => {
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['early', 'late', 'counting']);
   });
 
-  it('goes on after an outage of auth, and gets more than a page', async () => {
+  it('continues after an outage of auth, and reads more than one page', async () => {
     failure = unavailable('The auth service is not available.');
     await rows(`insert into auth.audit (organization, actor, action, target)
       select case when i % 2 = 0 then 'acme' else 'globex' end, 'x', 'test', i::text from generate_series(1, 4200) i`);

@@ -15,22 +15,22 @@ const SERVICES = ['auth', 'calls', 'projects', 'entities'] as const;
 let world: ProcessWorld;
 let dir: string;
 let file: string;
-/** The tables after a run without faults. */
+/** The expected tables: those after an import without faults. */
 let clean: Record<string, string[]>;
-/** This import without the calls service starts before the tests, as it gives up only after half a minute. */
-let inVain: Import;
+/** An import without the calls service. It gives up only after half a minute, so it starts before the tests. */
+let failingImport: Import;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'crs-import-'));
   file = await write('all', records());
   world = await startProcessWorld(SERVICES);
-  const away = [
-    { type: 'organization', id: 'away' },
-    { type: 'project', organization: 'away', id: '00000000-0000-4000-8000-000000000001' },
-    { type: 'call', organization: 'away', id: 'call-1' },
-    { type: 'project', organization: 'away', id: '00000000-0000-4000-8000-000000000002' },
+  const outage = [
+    { type: 'organization', id: 'outage' },
+    { type: 'project', organization: 'outage', id: '00000000-0000-4000-8000-000000000001' },
+    { type: 'call', organization: 'outage', id: 'call-1' },
+    { type: 'project', organization: 'outage', id: '00000000-0000-4000-8000-000000000002' },
   ];
-  inVain = startImport(await write('away', away), world.processes, { CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1' });
+  failingImport = startImport(await write('outage', outage), world.processes, { CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1' });
   const other = await startWorld();
   try {
     await other.load(records());
@@ -48,7 +48,7 @@ beforeEach(async () => {
   for (const service of SERVICES) await world.processes.start(service);
   const tables = 'calls.calls, calls.call_days, entities.entities, projects.projects, projects.billing_offices';
   await world.database.query(`truncate ${tables} cascade`);
-  await world.database.query(`delete from auth.organizations where organization <> 'away'`);
+  await world.database.query(`delete from auth.organizations where organization <> 'outage'`);
 });
 
 async function write(name: string, lines: object[]): Promise<string> {
@@ -57,10 +57,10 @@ async function write(name: string, lines: object[]): Promise<string> {
   return path;
 }
 
-/** All tables without the rows of the import in vain. */
+/** All tables, without the rows of the failing import. */
 async function stored(): Promise<Record<string, string[]>> {
   const all = await tablesOf((text) => world.database.query(text));
-  return Object.fromEntries(Object.entries(all).map(([table, rows]) => [table, rows.filter((row) => !row.includes('"away"'))]));
+  return Object.fromEntries(Object.entries(all).map(([table, rows]) => [table, rows.filter((row) => !row.includes('"outage"'))]));
 }
 
 async function expectDone(running: Import): Promise<void> {
@@ -73,12 +73,12 @@ async function expectDone(running: Import): Promise<void> {
   expect(await stored()).toEqual(clean);
 }
 
-it('a run without faults leaves rows in every table', () => {
+it('an import without faults leaves rows in every table', () => {
   for (const [table, rows] of Object.entries(clean)) expect(rows.length, table).toBeGreaterThan(1);
   expect(clean['calls.calls']).toHaveLength(2 * CALLS_LEFT);
 });
 
-describe('an import ends as a run without faults does,', () => {
+describe('an import has the same result as without faults,', () => {
   it.each([
     ['calls', 'calls.calls', 'crs-calls-import'],
     ['entities', 'entities.entities', 'crs-entities-import'],
@@ -95,7 +95,7 @@ describe('an import ends as a run without faults does,', () => {
     await expectDone(running);
   });
 
-  it('even if one service after the other dies', { timeout: 240_000 }, async () => {
+  it('even if three services are killed one after another', { timeout: 240_000 }, async () => {
     const running = startImport(file, world.processes);
     await vi.waitFor(async () => expect(await world.database.query('select 1 from calls.calls limit 1')).not.toEqual([]), 20_000);
     const random = randomFrom(1);
@@ -110,7 +110,7 @@ describe('an import ends as a run without faults does,', () => {
     expect(kills).toBe(3);
   });
 
-  it('even if it is killed itself again and again, and run again', async () => {
+  it('even if the command itself is killed twice and run again', async () => {
     // The insertion of a call waits for whoever holds the lock of its id.
     await world.database.query(`create function public.hold_call() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(new.call_id, 0)); return new; end $$`);
@@ -123,7 +123,7 @@ describe('an import ends as a run without faults does,', () => {
       const { child, ended } = startImport(file, world.processes);
       await vi.waitFor(
         async () => {
-          expect(child.exitCode, 'it was not held').toBeNull();
+          expect(child.exitCode, 'the import ended instead of waiting').toBeNull();
           expect(await world.database.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`)).not.toEqual(
             [],
           );
@@ -138,19 +138,23 @@ describe('an import ends as a run without faults does,', () => {
   });
 });
 
-describe('an import while a service is away for long', () => {
-  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 240_000 }, async () => {
-    const { status, stdout, stderr } = await inVain.ended;
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
-    expect(error.code).toBe('unavailable');
-    expect(error.message).toMatch(
-      /^The import stopped after line 2: The calls service is not available\. .* Run the same file again once that is fixed: /,
-    );
-    const again = await startImport(join(dir, 'away.ndjson'), world.processes).ended;
-    expect(again.status).toBe(0);
-    expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });
-    const ids = await world.database.query(`select call_id as id from calls.calls where organization = 'away'`);
-    expect(ids).toEqual([{ id: 'call-1' }]);
-  });
+describe('an import during a long outage of a service', () => {
+  it(
+    'stops with the number of the last finished line and what to do next, and a second run finishes it',
+    { timeout: 240_000 },
+    async () => {
+      const { status, stdout, stderr } = await failingImport.ended;
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+      const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
+      expect(error.code).toBe('unavailable');
+      expect(error.message).toMatch(
+        /^The import stopped after line 2: The calls service is not available\. .* Run the same file again once that is fixed: /,
+      );
+      const again = await startImport(join(dir, 'outage.ndjson'), world.processes).ended;
+      expect(again.status).toBe(0);
+      expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });
+      const ids = await world.database.query(`select call_id as id from calls.calls where organization = 'outage'`);
+      expect(ids).toEqual([{ id: 'call-1' }]);
+    },
+  );
 });

@@ -11,9 +11,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 const dir = mkdtempSync(join(tmpdir(), 'crs-main-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Nobody listens there. */
-const AWAY = '127.0.0.1:1';
-const addresses = { authAdmin: AWAY, projectsAdmin: AWAY, callsAdmin: AWAY, entitiesAdmin: AWAY };
+/** An address on which nothing listens. */
+const UNREACHABLE = '127.0.0.1:1';
+const addresses = { authAdmin: UNREACHABLE, projectsAdmin: UNREACHABLE, callsAdmin: UNREACHABLE, entitiesAdmin: UNREACHABLE };
 /** An installation whose services are down. */
 const DOWN = { stack: { addresses } } as World;
 
@@ -27,28 +27,28 @@ function startCrs(args: string[], input = '') {
   return { status, stdout, stderr };
 }
 
-describe('as a process', () => {
-  test('a result goes to standard output, with 0', () => {
+describe('crs as a process', () => {
+  test('writes a result to standard output and exits with 0', () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
       version: string;
     };
     expect(startCrs(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  test('a usage error goes to standard error, with 2', () => {
+  test('writes a usage error to standard error and exits with 2', () => {
     const { status, stdout, stderr } = startCrs(['org', 'list', '--frob']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain("unknown option '--frob'");
   });
 
-  test('a failure goes to standard error, with 1', () => {
+  test('writes a failure to standard error and exits with 1', () => {
     const { status, stdout, stderr } = startCrs(['org', 'list']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^error: There is no local installation .*npm start.*\n$/);
   });
 });
 
-describe('help', () => {
+describe('help and generated text are printed for', () => {
   test.each([
     [['--help'], 'Commands:'],
     [['help', 'org'], 'org [options]'],
@@ -72,12 +72,12 @@ describe('help', () => {
   });
 });
 
-test('bash completes commands, options and arguments', async () => {
+test('the completion script makes bash complete commands, options and arguments', async () => {
   const script = (await crs(['completion', 'bash'])).stdout;
   const after = (...words: string[]) => {
     const line = ['crs', ...words].map((word) => `'${word}'`).join(' ');
-    const ask = `${script}COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _crs; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout.trim().split('\n');
+    const bashScript = `${script}COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _crs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return spawnSync('bash', ['-c', bashScript], { encoding: 'utf8' }).stdout.trim().split('\n');
   };
   expect(after('us')).toEqual(['user']);
   expect(after('key', 'r')).toEqual(['revoke']);
@@ -85,7 +85,7 @@ test('bash completes commands, options and arguments', async () => {
   expect(after('completion', '')).toEqual(['bash', 'zsh', 'fish', '--help']);
 });
 
-describe('usage errors end with 2', () => {
+describe('crs exits with 2 for the wrong arguments', () => {
   test.each([
     [[], 'Usage: crs'],
     [['org'], 'Usage: crs org'],
@@ -117,8 +117,8 @@ describe('usage errors end with 2', () => {
   });
 });
 
-describe('failures end with 1', () => {
-  test('no service answers, for people and for programs', async () => {
+describe('crs exits with 1', () => {
+  test('if the services are down, and prints the error as text or JSON', async () => {
     const forPeople = await crs(['org', 'list']);
     expect(forPeople).toMatchObject({ status: 1, stdout: '' });
     expect(forPeople.stderr).toMatch(/^error: The auth service is not available\. .*`crs status`.*\n$/);
@@ -128,22 +128,22 @@ describe('failures end with 1', () => {
     expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { code: 'unavailable' } });
   });
 
-  test('status tells which services are away', async () => {
-    const environment = { CRS_TOOL_GATEWAY_HEALTH_ADDRESS: AWAY, CRS_RATE_LIMIT_HEALTH_ADDRESS: AWAY };
+  test('if status finds services that are down, and lists them', async () => {
+    const environment = { CRS_TOOL_GATEWAY_HEALTH_ADDRESS: UNREACHABLE, CRS_RATE_LIMIT_HEALTH_ADDRESS: UNREACHABLE };
     const { status, stdout } = await crs(['status', '--json'], { environment });
     expect(status).toBe(1);
-    const away = { address: AWAY, up: false, latency_ms: null, problem: expect.stringContaining('not available') };
+    const unreachable = { address: UNREACHABLE, up: false, latency_ms: null, problem: expect.stringContaining('not available') };
     const unknown = { address: null, up: null, latency_ms: null };
     expect(JSON.parse(stdout)).toEqual({
       ok: false,
       data: [
-        { service: 'auth', ...away },
-        { service: 'projects', ...away },
-        { service: 'calls', ...away },
-        { service: 'entities', ...away },
+        { service: 'auth', ...unreachable },
+        { service: 'projects', ...unreachable },
+        { service: 'calls', ...unreachable },
+        { service: 'entities', ...unreachable },
         { service: 'api-gateway', ...unknown, problem: 'CRS_API_GATEWAY_HEALTH_ADDRESS is not set.' },
-        { service: 'tool-gateway', ...away },
-        { service: 'rate-limit', ...away },
+        { service: 'tool-gateway', ...unreachable },
+        { service: 'rate-limit', ...unreachable },
         { service: 'postgresql', ...unknown, problem: 'No service tells.' },
         { service: 'redis', ...unknown, problem: 'The rate-limit service does not tell.' },
       ],
@@ -153,21 +153,21 @@ describe('failures end with 1', () => {
   test.each([
     ['a missing file', 'nowhere.ndjson', 'nowhere.ndjson does not exist.'],
     ['a directory', '/', '/ is a directory.'],
-  ])('import of %s', async (_, file, message) => {
+  ])('if import is given %s', async (_, file, message) => {
     expect(await crs(['import', file])).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
   });
 
   test.each([
     ['password', ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'], '\n'],
     ['client secret', ['org', 'update', 'acme', '--oidc-client-secret-stdin'], ''],
-  ])('no %s on standard input', async (name, args, input) => {
+  ])('if standard input has no %s', async (name, args, input) => {
     const { status, stderr } = await crs(args, { input });
     expect(status).toBe(1);
     expect(stderr).toContain(`no ${name} on standard input`);
   });
 });
 
-describe('an import whose lines never reach a service', () => {
+describe('an import of lines that crs refuses itself', () => {
   const lines = '\uFEFF\r\nno JSON\r\n{"type":"audit","organization":"acme"}\n{"type":"organization","id":"acme","deleted":true}';
   const errors = [
     { line: 2, field: null, reason: 'must be valid JSON' },
@@ -175,7 +175,7 @@ describe('an import whose lines never reach a service', () => {
     { line: 4, field: 'deleted', reason: 'is not possible by import; use "crs org delete"' },
   ];
 
-  test('prints one JSON summary for programs', async () => {
+  test('prints one JSON summary with --json', async () => {
     const file = join(dir, 'bad.ndjson');
     writeFileSync(file, lines);
     const { status, stdout, stderr } = await crs(['import', file, '--json']);
@@ -183,7 +183,7 @@ describe('an import whose lines never reach a service', () => {
     expect(JSON.parse(stdout)).toEqual({ lines: 4, accepted: 0, unchanged: 0, refused: 3, errors });
   });
 
-  test('names lines for people, read from standard input', async () => {
+  test('prints each error with its line number, for lines from standard input', async () => {
     expect(await crs(['import', '-'], { input: lines })).toEqual({
       status: 1,
       stdout: '4 lines: 0 accepted, 0 unchanged, 3 refused.\n',
@@ -191,14 +191,14 @@ describe('an import whose lines never reach a service', () => {
     });
   });
 
-  test('lists 1,000 errors and counts the rest', async () => {
+  test('lists the first 1,000 errors and counts the rest', async () => {
     const many = { input: 'x\n'.repeat(1_002) };
     const forPrograms = JSON.parse((await crs(['import', '-', '--json'], many)).stdout) as { refused: number; errors: object[] };
     expect([forPrograms.refused, forPrograms.errors.length]).toEqual([1_002, 1_000]);
     expect((await crs(['import', '-'], many)).stderr).toMatch(/line 1000: must be valid JSON\n\.\.\. and 2 more\.\n$/);
   });
 
-  test('an empty file is fine', async () => {
+  test('succeeds for an empty file', async () => {
     const { status, stdout } = await crs(['import', '-', '--json']);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ lines: 0, accepted: 0, unchanged: 0, refused: 0, errors: [] });

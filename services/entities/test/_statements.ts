@@ -1,3 +1,5 @@
+// Sends every SQL statement of the entities service, for testing/test/row-level-security.test.ts.
+
 import { PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import * as entities from '../src/store/entities.ts';
 import { listEntities } from '../src/store/list-entities.ts';

@@ -28,7 +28,7 @@ const entity = (organization: string, id: string, more: object = {}) => ({
   id,
   ...more,
 });
-const gone = (organization: string, id: string, more: object = {}) => ({
+const deletion = (organization: string, id: string, more: object = {}) => ({
   type: 'entity',
   organization,
   id,
@@ -110,7 +110,7 @@ describe('an entity', () => {
     expect(await entitiesOf(ACME)).toEqual([{ ...STORED, project_id: BETA }]);
   });
 
-  it('that comes twice in a file ends as the later line', async () => {
+  it('that comes twice in a file ends up as its later line', async () => {
     expect(await load(FULL, entity(ACME, ONE, { name: 'later' }), FULL, FULL)).toEqual(counts(3, 1));
     expect(await entitiesOf(ACME)).toEqual([STORED]);
   });
@@ -119,7 +119,7 @@ describe('an entity', () => {
     await load(FULL, { ...FULL, organization: GLOBEX, name: 'Theirs', project_id: BETA });
     expect(await entitiesOf(ACME)).toEqual([STORED]);
     expect(await entitiesOf(GLOBEX)).toEqual([{ ...STORED, name: 'Theirs', project_id: BETA }]);
-    await load(gone(GLOBEX, ONE));
+    await load(deletion(GLOBEX, ONE));
     expect(await entitiesOf(ACME)).toEqual([STORED]);
     expect(await entitiesOf(GLOBEX)).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe('an entity', () => {
     expect((await entitiesOf(ACME))[0]!['overview'] === overview).toBe(true);
   });
 
-  it('imported by many at once ends as one of the lines, whole', async () => {
+  it('that several imports write at once ends up exactly as in one of their lines', async () => {
     const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, description: `variant ${i}` }));
     await Promise.all(variants.map((each) => load(entity(ACME, ONE, each), entity(ACME, TWO, each))));
     const [one, two] = await entitiesOf(ACME);
@@ -138,22 +138,22 @@ describe('an entity', () => {
   });
 });
 
-describe('a deletion', () => {
-  it('removes the entity, and counts as unchanged without one', async () => {
+describe('the deletion of an entity', () => {
+  it('removes the entity, and counts as unchanged if there is none', async () => {
     await load(FULL, entity(ACME, TWO));
-    expect(await load(gone(ACME, ONE), gone(ACME, ONE.toUpperCase()))).toEqual(counts(1, 1));
+    expect(await load(deletion(ACME, ONE), deletion(ACME, ONE.toUpperCase()))).toEqual(counts(1, 1));
     expect((await entitiesOf(ACME)).map(({ id }) => id)).toEqual([TWO]);
   });
 
-  it('takes effect at its place among other lines', async () => {
+  it('takes effect in the order of the lines', async () => {
     expect(
       await load(
         FULL,
-        gone(ACME, ONE),
+        deletion(ACME, ONE),
         entity(ACME, ONE, { name: 'again' }),
-        gone(ACME, TWO),
+        deletion(ACME, TWO),
         entity(ACME, TWO),
-        gone(ACME, TWO),
+        deletion(ACME, TWO),
       ),
     ).toEqual(counts(5, 1));
     expect(await entitiesOf(ACME)).toEqual([
@@ -161,17 +161,17 @@ describe('a deletion', () => {
     ]);
   });
 
-  it('needs no project', async () => {
+  it('succeeds even if the project of the entity does not exist', async () => {
     await load(FULL);
     await world.query('update entities.entities set project_id = $1 where organization = $2', [TWO, ACME]);
-    expect(await load(gone(ACME, ONE))).toEqual(counts(1, 0));
+    expect(await load(deletion(ACME, ONE))).toEqual(counts(1, 0));
   });
 });
 
 describe('the project of an entity', () => {
   const NEW = '00000000-0000-4000-8000-00000000000c';
 
-  it('may be defined in an earlier line, not in a later one', async () => {
+  it('may be defined in an earlier line, but not in a later one', async () => {
     const named = [
       entity(ACME, ONE, { project_id: NEW }),
       { type: 'project', organization: ACME, id: NEW },
@@ -193,7 +193,7 @@ describe('the project of an entity', () => {
   });
 });
 
-describe('a bad line is refused by field and changes nothing', () => {
+describe('a bad line is refused with the field at fault and changes nothing', () => {
   const own = (more: object) => ({ ...FULL, name: 'Changed', ...more });
   it.each([
     ['id: is required', own({ id: undefined })],
@@ -210,10 +210,10 @@ describe('a bad line is refused by field and changes nothing', () => {
     ['created_at: must be an RFC 3339 date-time with Z or an offset', own({ created_at: 'yesterday' })],
     ['type_: is not a known property', own({ type_: 'company' })],
     ['deleted: must be true or false', own({ deleted: 'yes' })],
-    ['name: is not a known property', gone(ACME, ONE, { name: 'Box Inc' })],
-    ['id: is required', gone(ACME, ONE, { id: undefined })],
+    ['name: is not a known property', deletion(ACME, ONE, { name: 'Box Inc' })],
+    ['id: is required', deletion(ACME, ONE, { id: undefined })],
     ['organization: must be an organization that exists', own({ organization: NOBODY })],
-    ['organization: must be an organization that exists', gone(NOBODY, ONE)],
+    ['organization: must be an organization that exists', deletion(NOBODY, ONE)],
   ])('%s', async (problem, line) => {
     await load(FULL);
     expect(await load(line, entity(ACME, TWO))).toEqual({ accepted: 1, unchanged: 0, refused: [`1: ${problem}`] });

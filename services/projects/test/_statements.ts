@@ -1,3 +1,5 @@
+// Sends every SQL statement of the projects service, for testing/test/row-level-security.test.ts.
+
 import { CREATION, LEASE, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import type { StoredResponse } from '../src/domain/stored-response.ts';
 import * as offices from '../src/store/billing-offices.ts';

@@ -5,8 +5,8 @@ import { randomFrom } from '@crs/testing/random';
 import { bodyOf, create, expireLeases, read, restart, startFaultyWorld, type Created, type FaultyWorld } from './_faults.ts';
 
 let world: FaultyWorld;
-/** All creations that clients asked for. */
-const asked: Created[] = [];
+/** The outcomes of all requests to create a project. */
+const outcomes: Created[] = [];
 
 beforeAll(async () => {
   world = await startFaultyWorld();
@@ -15,17 +15,17 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const STEPS: (Hold & { does: string })[] = [
-  { does: 'takes its key', table: 'projects.creations', at: 'statement', by: 'crs-projects' },
-  { does: 'has taken its key', table: 'projects.creations', at: 'commit', by: 'crs-projects' },
-  { does: 'looks its people up', table: 'auth.users', at: 'statement', by: 'crs-auth' },
+  { does: 'reserves the idempotency key', table: 'projects.creations', at: 'statement', by: 'crs-projects' },
+  { does: 'commits the idempotency key', table: 'projects.creations', at: 'commit', by: 'crs-projects' },
+  { does: 'looks up the people', table: 'auth.users', at: 'statement', by: 'crs-auth' },
   { does: 'registers the project', table: 'auth.projects', at: 'statement', by: 'crs-auth' },
-  { does: 'gives the roles', table: 'auth.project_roles', at: 'statement', by: 'crs-auth' },
-  { does: 'has granted', table: 'auth.projects', at: 'commit', by: 'crs-auth' },
+  { does: 'inserts the roles', table: 'auth.project_roles', at: 'statement', by: 'crs-auth' },
+  { does: 'commits the project and roles at auth', table: 'auth.projects', at: 'commit', by: 'crs-auth' },
   { does: 'stores the project', table: 'projects.projects', at: 'statement', by: 'crs-projects' },
-  { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', by: 'crs-projects' },
+  { does: 'commits the project and the response', table: 'projects.projects', at: 'commit', by: 'crs-projects' },
 ];
 const CASES = STEPS.flatMap((step) => {
-  // For a service that doesn't run the statement a few steps are enough: it can't tell which statement is held.
+  // A service that doesn't run the statement can't distinguish between the steps, so killing it at a few of them is enough.
   const victims: ('auth' | 'projects' | 'api-gateway')[] = step.by === 'crs-auth' ? ['auth'] : ['projects'];
   if (step.by === 'crs-auth' && (step.at === 'commit' || step.table === 'auth.users')) victims.push('projects');
   if (step.by === 'crs-projects' && step.at === 'commit') victims.push('api-gateway');
@@ -40,7 +40,7 @@ interface Stored {
   roles: string[];
 }
 
-/** The stored projects of a name, which belongs to one request. */
+/** The stored projects with a name. Each request has its own name. */
 async function stored(name: string): Promise<Stored[]> {
   return world.database.query<Stored>(
     `select p.project_id as id,
@@ -54,7 +54,7 @@ async function stored(name: string): Promise<Stored[]> {
   );
 }
 
-/** Expects the acknowledged project to be stored once, complete, equal to its answer, and replayed for its key. */
+/** Expects the acknowledged project to be stored once, complete and equal to its response, and to be replayed for its key. */
 async function expectWhole({ key, body, answer }: Created): Promise<void> {
   const rows = await stored(body.name);
   const roles = [`${body.lead_email} lead`, ...body.member_emails.map((email) => `${email} member`)].toSorted();
@@ -63,32 +63,32 @@ async function expectWhole({ key, body, answer }: Created): Promise<void> {
   expect(await create(world, key, body)).toMatchObject({ answer, replayed: true });
 }
 
-describe('a project requested until it is acknowledged is created once, complete,', () => {
-  it.each(CASES)('even if $victim dies while it $does', async ({ victim, ...step }) => {
-    // A second try of this test needs a key of its own.
-    const name = `${step.table} ${step.at} ${victim} ${asked.length}`;
-    const asking = await whileHeld(
+describe('a project whose creation is retried until it succeeds is created once and completely,', () => {
+  it.each(CASES)('even if $victim dies during the step that $does', async ({ victim, ...step }) => {
+    // If this test is retried, it needs another key.
+    const name = `${step.table} ${step.at} ${victim} ${outcomes.length}`;
+    const held = await whileHeld(
       world.databaseUrl,
       step,
-      () => ({ created: create(world, name, bodyOf(name, asked.length)) }),
+      () => ({ created: create(world, name, bodyOf(name, outcomes.length)) }),
       () => world.processes.kill(victim),
       { reads: step.table === 'auth.users' },
     );
     await world.processes.start(victim);
-    // A surviving projects service gives the key up by itself, unless it can't know whether it holds the key.
+    // A surviving projects service releases the key itself, unless it can't know whether it has reserved it.
     if (victim === 'projects' || step.table === 'projects.creations') await expireLeases(world);
-    const created = await asking.created;
-    asked.push(created);
+    const created = await held.created;
+    outcomes.push(created);
     await expectWhole(created);
-    // The lost answer was stored, so it is replayed. Without its caller, a living projects service may still end the commit.
+    // The response was stored before it was lost, so it is replayed. If the gateway dies instead, projects may abort the commit.
     if (step.table === 'projects.projects' && step.at === 'commit' && victim === 'projects') expect(created.replayed).toBe(true);
-    // The client noticed the fault, unless projects asked auth again after auth was back. Each refusal allowed a retry.
-    if (victim !== 'auth') expect(created.tries.length).toBeGreaterThan(1);
-    expect(created.tries.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
+    // The client noticed the fault, unless projects retried its call after auth had restarted. Each error response allowed a retry.
+    if (victim !== 'auth') expect(created.attempts.length).toBeGreaterThan(1);
+    expect(created.attempts.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
   });
 
-  it('even if all processes die while it is stored', async () => {
-    const asking = await whileHeld(
+  it('even if all processes die while projects stores it', async () => {
+    const held = await whileHeld(
       world.databaseUrl,
       { table: 'projects.projects', at: 'statement', by: 'crs-projects' },
       () => ({ created: create(world, 'all', bodyOf('all')) }),
@@ -98,42 +98,47 @@ describe('a project requested until it is acknowledged is created once, complete
     );
     await Promise.all((['rate-limit', 'auth', 'projects', 'api-gateway'] as const).map((each) => world.processes.start(each)));
     await expireLeases(world);
-    asked.push(await asking.created);
-    await expectWhole(asked.at(-1)!);
+    outcomes.push(await held.created);
+    await expectWhole(outcomes.at(-1)!);
   });
 });
 
-describe('under random deaths', () => {
-  it('every acknowledged project is stored once, and any other at most once', { timeout: 240_000 }, async () => {
-    const stop = new AbortController();
-    const random = randomFrom(1);
-    let sent = 0;
-    const client = async () => {
-      while (!stop.signal.aborted) {
-        const name = `random ${sent++}`;
-        // Every fourth client gives up during the request.
-        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
-        asked.push(await create(world, name, bodyOf(name, sent), giveUp));
+describe('while random processes are killed', () => {
+  it(
+    'every acknowledged project is stored once, and every other requested project at most once',
+    { timeout: 240_000 },
+    async () => {
+      const stop = new AbortController();
+      const random = randomFrom(1);
+      let sent = 0;
+      const client = async () => {
+        while (!stop.signal.aborted) {
+          const name = `random ${sent++}`;
+          // Every fourth client gives up during the request.
+          const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(random() * 40)) : undefined;
+          outcomes.push(await create(world, name, bodyOf(name, sent), giveUp));
+        }
+      };
+      const clients = Array.from({ length: 3 }, client);
+      const victims = ['projects', 'auth', 'api-gateway'] as const;
+      for (const victim of victims) {
+        await sleep(200 + random() * 500);
+        await restart(world, victim);
       }
-    };
-    const clients = Array.from({ length: 3 }, client);
-    const victims = ['projects', 'auth', 'api-gateway'] as const;
-    for (const victim of victims) {
-      await sleep(200 + random() * 500);
-      await restart(world, victim);
-    }
-    const answered = () => asked.filter(({ answer }) => answer);
-    // A busy machine answers little between the deaths.
-    await vi.waitFor(() => expect(answered().length).toBeGreaterThan(CASES.length + 5), 20_000);
-    stop.abort();
-    await Promise.all(clients);
-    const acknowledged = answered();
-    expect(acknowledged.some(({ tries }) => tries.length > 1)).toBe(true);
-    for (const created of acknowledged) await expectWhole(created);
-    for (const { body } of asked.filter(({ answer }) => !answer)) expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
-  });
+      const answered = () => outcomes.filter(({ answer }) => answer);
+      // On a busy machine, few requests succeed before the last process is killed.
+      await vi.waitFor(() => expect(answered().length).toBeGreaterThan(CASES.length + 5), 20_000);
+      stop.abort();
+      await Promise.all(clients);
+      const acknowledged = answered();
+      expect(acknowledged.some(({ attempts }) => attempts.length > 1)).toBe(true);
+      for (const created of acknowledged) await expectWhole(created);
+      for (const { body } of outcomes.filter(({ answer }) => !answer))
+        expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
+    },
+  );
 
-  it('each key has one project, and each project has its key, its answer and its entry at auth', async () => {
+  it('each idempotency key has one project, and each project has its key, its response and its entry at auth', async () => {
     const projects = await world.database.query(
       `select p.project_id from projects.projects p
         left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.response is not null

@@ -19,21 +19,21 @@ import { ALPHA, ANN, BETA, BOB, grantOf, project } from './_records.ts';
 
 let world: OwnWorld;
 let globex: Filled;
-let theirs: Record<string, string[]>;
+let globexRows: Record<string, string[]>;
 /** Each test has an organization of its own. */
 let acme: Filled;
 
 beforeAll(async () => {
   world = await startWorld();
   globex = await fill(world, 'globex');
-  theirs = await everythingOf(world, globex.id);
+  globexRows = await everythingOf(world, globex.id);
 });
 afterAll(() => world?.close());
 beforeEach(async () => {
   acme = await fill(world);
 });
 afterEach(async () => {
-  expect(await everythingOf(world, globex.id)).toEqual(theirs);
+  expect(await everythingOf(world, globex.id)).toEqual(globexRows);
   expect(await wrongDays(world)).toEqual([]);
   expect(await orphans(world)).toEqual([]);
 });
@@ -51,14 +51,15 @@ async function remove(type: string, id: string): Promise<void> {
   expect(await world.tryLoad([deletion(type, id)])).toEqual(counts(0, 1));
 }
 
-it('every table has rows to delete', async () => {
+it('the test organizations have rows in every table that belongs to an organization', async () => {
   const names = ['audit', 'caller_keys', 'clients', 'oidc_payloads', 'operators', 'retired_keys', 'throttles', 'token_keys'];
-  const above = names.map((each) => `auth.${each}`);
-  for (const table of await tablesOf(world)) if (!above.includes(table)) expect(theirs[table], table).not.toEqual([]);
+  const withoutOrganization = names.map((each) => `auth.${each}`);
+  for (const table of await tablesOf(world))
+    if (!withoutOrganization.includes(table)) expect(globexRows[table], table).not.toEqual([]);
 });
 
 describe('a deleted call', () => {
-  it('is gone with its notes and transcripts; the feed of changes keeps its id', async () => {
+  it('disappears with its notes and transcripts, and only the feed of changes keeps its id', async () => {
     await remove('call', 'alpha-1');
     expect(await tracesOf(world, acme.id, 'alpha-1')).toEqual(['calls.changes']);
     expect((await world.rest('/v1/calls/alpha-1', { key: acme.key })).status).toBe(404);
@@ -67,7 +68,7 @@ describe('a deleted call', () => {
 });
 
 describe('a deleted entity', () => {
-  it('is gone', async () => {
+  it('leaves no row', async () => {
     await remove('entity', ONE);
     expect(await tracesOf(world, acme.id, ONE)).toEqual([]);
     expect(await totalOf(world, acme.key)).toBe(5);
@@ -75,7 +76,7 @@ describe('a deleted entity', () => {
 });
 
 describe('a deleted project', () => {
-  it('is gone with its roles, entities and calls, and with nothing else', async () => {
+  it('disappears with its roles, entities and calls, and other projects stay', async () => {
     await remove('project', ALPHA.toUpperCase());
     expect(await tracesOf(world, acme.id, ALPHA)).toEqual([]);
     expect(await tracesOf(world, acme.id, 'alpha-')).toEqual(['calls.changes']);
@@ -103,7 +104,7 @@ describe('a deleted project', () => {
 });
 
 describe('a deleted user', () => {
-  it('is gone with roles and notes; calls and projects of the user stay, without the user', async () => {
+  it('disappears with their roles and notes; their calls and projects stay, without a reference to the user', async () => {
     const id = await userIdOf(world, acme.id, ANN);
     await remove('user', ANN.toUpperCase());
     expect(await tracesOf(world, acme.id, id)).toEqual([]);
@@ -120,7 +121,7 @@ describe('a deleted user', () => {
     expect(notes).toEqual([{ n: 5 }]);
   });
 
-  it('is absent from a replayed answer, which still shows the same project', async () => {
+  it('is absent from a replayed response, which still shows the same project', async () => {
     await remove('user', ANN);
     const again = await post(world, acme.key);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
@@ -130,7 +131,7 @@ describe('a deleted user', () => {
     expect((await post(world, acme.key)).json).toMatchObject({ project_id: acme.created, lead: null, members: [] });
   });
 
-  it('makes lines that name the user fail, even unchanged ones, until the user is imported again', async () => {
+  it('makes import lines that name them fail, even unchanged ones, until the user is imported again', async () => {
     const calls = records(acme.id).filter((line) => 'type' in line && line.type === 'call');
     expect(await world.tryLoad(calls)).toEqual(counts(0, 5));
     await remove('user', ANN);
@@ -153,7 +154,7 @@ describe('a deleted user', () => {
 });
 
 describe('a deleted organization', () => {
-  it('is gone from every table but the audit trail', async () => {
+  it('disappears from every table except the audit trail', async () => {
     const keys = await world.query('select key_id as id from auth.api_keys where organization = $1', [acme.id]);
     expect(await eraseOf(world, acme.id, 'organization')).toBe(true);
     expect(await eraseOf(world, acme.id, 'organization')).toBe(false);
@@ -173,7 +174,7 @@ describe('a deleted organization', () => {
     const acknowledged = Date.now();
     let status = 200;
     for (let sent = acknowledged; status === 200; sent = Date.now()) {
-      // A request that is sent later is refused, however late its answer comes.
+      // Measured when the request is sent, because its response may be late.
       expect(sent - acknowledged).toBeLessThan(1_000);
       ({ status } = await list());
     }
@@ -189,7 +190,7 @@ describe('a deleted organization', () => {
 });
 
 describe('a deletion', () => {
-  it('that is malformed is refused by field, and deletes nothing', async () => {
+  it('that is malformed is refused with the field at fault, and deletes nothing', async () => {
     const before = await everythingOf(world, acme.id);
     const refusals: [line: object, problem: string][] = [
       [deletion('project', 'alpha'), 'id: must be a UUID'],

@@ -17,7 +17,7 @@ const load = (...lines: object[]) => world.tryLoad(lines);
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
 
 describe('a billing office', () => {
-  it('is stored, as the default only with is_default', async () => {
+  it('is stored, and is the default only with is_default', async () => {
     expect(await load(office(ACME, 'London'), office(ACME, 'Paris', { is_default: true }))).toEqual(counts(2, 0));
     expect(await officesOf(world, ACME)).toEqual(['London', 'Paris (default)']);
     expect(await officesOf(world, GLOBEX)).toEqual([]);
@@ -29,7 +29,7 @@ describe('a billing office', () => {
     expect(await officesOf(world, ACME)).toEqual(['London (default)', 'Paris']);
   });
 
-  it('that is a second default replaces the first, in the same batch or a later one', async () => {
+  it('that is a second default replaces the first, whether in the same batch or a later one', async () => {
     const lines = [office(ACME, 'London', { is_default: true }), office(ACME, 'Paris', { is_default: true })];
     expect(await load(...lines)).toEqual(counts(2, 0));
     expect(await officesOf(world, ACME)).toEqual(['London', 'Paris (default)']);
@@ -37,12 +37,12 @@ describe('a billing office', () => {
     expect(await officesOf(world, ACME)).toEqual(['London (default)', 'Paris']);
   });
 
-  it('can stop being the default, and then there is none', async () => {
+  it('can stop being the default, which leaves none', async () => {
     await load(office(ACME, 'London', { is_default: true }), office(ACME, 'London', { is_default: false }));
     expect(await officesOf(world, ACME)).toEqual(['London']);
   });
 
-  it('is unchanged the second time', async () => {
+  it('is unchanged by the same line again', async () => {
     const lines = [office(ACME, 'London', { is_default: true }), office(ACME, 'Paris')];
     expect(await load(...lines)).toEqual(counts(2, 0));
     expect(await load(...lines)).toEqual(counts(0, 2));
@@ -77,7 +77,7 @@ describe('a billing office', () => {
   });
 });
 
-describe('a bad line is refused by field and stores nothing', () => {
+describe('a bad line is refused with the field at fault and stores nothing', () => {
   it.each([
     ['name: is required', office(ACME, undefined)],
     ['name: must be text', office(ACME, 7)],

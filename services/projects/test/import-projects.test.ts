@@ -42,7 +42,7 @@ const STORED = {
 const EMPTY = { name: null, summary: null, status: null, is_archived: false, billing_office_name: null };
 
 describe('a project', () => {
-  it('is stored with all of its fields, and its people at auth', async () => {
+  it('is stored with all of its fields, and its creator and members are stored at auth', async () => {
     expect(await load(FULL)).toEqual(counts(1, 0));
     expect(await projectsOf(world, ACME)).toEqual([STORED]);
     expect(await grantOf(world, ACME, ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
@@ -51,15 +51,15 @@ describe('a project', () => {
   });
 
   it('has at most 1,000 members', async () => {
-    const strangers = (count: number) => Array.from({ length: count }, (_, i) => member(`${i}@example.com`));
-    const { refused } = await load(...[1_000, 1_001].map((count) => project(ACME, ALPHA, { members: strangers(count) })));
+    const unknownUsers = (count: number) => Array.from({ length: count }, (_, i) => member(`${i}@example.com`));
+    const { refused } = await load(...[1_000, 1_001].map((count) => project(ACME, ALPHA, { members: unknownUsers(count) })));
     expect(refused).toEqual([
       '1: members[0].email: must be the e-mail of a user of this organization',
       '2: members: must have at most 1000 items',
     ]);
   });
 
-  it('may come with so many others, and so many people, that one batch names 5 MB of e-mails', async () => {
+  it('may be in a batch of 1,000 projects that name 5 MB of e-mail addresses', async () => {
     const members = Array.from({ length: 40 }, (_, i) => member(`${'x'.repeat(120)}${i}@example.com`));
     const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
     const lines = Array.from({ length: 1_000 }, (_, n) => project(ACME, id(n), { members }));
@@ -75,7 +75,7 @@ describe('a project', () => {
       id: ALPHA.toUpperCase(),
       created_at: '2025-01-01t09:00:00.123z',
       created_by: ANN.toUpperCase(),
-      members: FULL_MEMBERS_TURNED,
+      members: FULL_MEMBERS_REVERSED,
     };
     expect(await load(FULL, again)).toEqual(counts(0, 2));
   });
@@ -103,7 +103,7 @@ describe('a project', () => {
     expect(await projectsOf(world, ACME)).toEqual([{ id: ALPHA, ...EMPTY, created_at: expect.any(Date) }]);
   });
 
-  it('without created_at keeps the time of its first import, until a line has another', async () => {
+  it('without created_at keeps the time of its first import, until a line sets another', async () => {
     const before = Date.now();
     await load(project(ACME, ALPHA, { name: 'first' }));
     const [first] = await projectsOf(world, ACME);
@@ -129,7 +129,7 @@ describe('a project', () => {
     expect(await load(project(ACME, ALPHA, { created_by: CID, members: [lead(CID)] }))).toEqual(counts(1, 0));
   });
 
-  it('that comes twice in a file ends as the later line', async () => {
+  it('that comes twice in a file ends up as its later line', async () => {
     expect(await load(FULL, project(ACME, ALPHA, { name: 'later', members: [member(BOB)] }))).toEqual(counts(2, 0));
     expect(await projectsOf(world, ACME)).toEqual([{ id: ALPHA, ...EMPTY, name: 'later', created_at: STORED.created_at }]);
     expect(await grantOf(world, ACME, ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
@@ -144,7 +144,7 @@ describe('a project', () => {
     expect(await grantOf(world, ACME, ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
   });
 
-  it('imported by many at once ends as one of the lines, whole', async () => {
+  it('that several imports write at once ends up exactly as in one of their lines, at projects and at auth', async () => {
     const variants = Array.from({ length: 6 }, (_, i) => ({
       name: `variant ${i}`,
       created_by: i % 2 ? ANN : BOB,
@@ -158,10 +158,10 @@ describe('a project', () => {
   });
 });
 
-const FULL_MEMBERS_TURNED = [member(BOB.toUpperCase()), lead(ANN)];
+const FULL_MEMBERS_REVERSED = [member(BOB.toUpperCase()), lead(ANN)];
 
 describe('the references of a project', () => {
-  it('may be defined in an earlier line, not in a later one', async () => {
+  it('may be defined in an earlier line, but not in a later one', async () => {
     const lines = [
       project(ACME, ALPHA, { billing_office_name: 'Rome', created_by: 'new@crs.example' }),
       office(ACME, 'Rome'),
@@ -194,7 +194,7 @@ describe('the references of a project', () => {
   });
 });
 
-describe('a bad line is refused by field and changes nothing', () => {
+describe('a bad line is refused with the field at fault and changes nothing', () => {
   const NOBODY = 'must be the e-mail of a user of this organization';
   const own = (more: object) => ({ ...FULL, name: 'Changed', members: [lead(BOB)], ...more });
   it.each([

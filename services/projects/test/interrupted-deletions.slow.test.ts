@@ -10,12 +10,12 @@ import {
   fill,
   ONE,
   orphans,
-  shownTo,
   TARGETS,
   totalOf,
   tracesOf,
   TWO,
   userIdOf,
+  visibleProjects,
   wrongDays,
   type Filled,
 } from './_deletions.ts';
@@ -24,7 +24,7 @@ import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 let world: OwnWorld;
 let locks: Session;
 let globex: Filled;
-let theirs: Record<string, string[]>;
+let globexRows: Record<string, string[]>;
 /** Each test has an organization of its own. */
 let acme: Filled;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   world = await startWorld();
   locks = await openSession(world.databaseUrl);
   globex = await fill(world, 'globex');
-  theirs = await everythingOf(world, globex.id);
+  globexRows = await everythingOf(world, globex.id);
 });
 afterAll(async () => {
   await locks?.close();
@@ -42,7 +42,7 @@ beforeEach(async () => {
   acme = await fill(world);
 });
 afterEach(async () => {
-  expect(await everythingOf(world, globex.id)).toEqual(theirs);
+  expect(await everythingOf(world, globex.id)).toEqual(globexRows);
   expect(await wrongDays(world)).toEqual([]);
   expect(await orphans(world)).toEqual([]);
 });
@@ -56,29 +56,30 @@ const entity = (organization = acme.id) => ({ type: 'entity', organization, id: 
 const NO_PROJECT = 'project_id: must be a project of this organization';
 const NO_ORGANIZATION = 'organization: must be an organization that exists';
 const nobody = (field: string) => `${field}: must be the e-mail of a user of this organization`;
-const AGAIN = 'is being deleted; run its deletion again first';
-/** Lines that name the record under deletion, each with the reason of its refusal. */
+const BEING_DELETED = 'is being deleted; run its deletion again first';
+/** Import lines that name the record that is being deleted, each with the expected error. */
 const NAMING: Record<Kind, () => [line: object, problem: string][]> = {
   project: () => [
-    [project(acme.id, ALPHA, { name: 'Back' }), `id: ${AGAIN}`],
+    [project(acme.id, ALPHA, { name: 'Back' }), `id: ${BEING_DELETED}`],
     [call({ project_id: ALPHA }), NO_PROJECT],
     [entity(), NO_PROJECT],
   ],
   user: () => [
-    [user(acme.id, ANN, { name: 'Back' }), `email: ${AGAIN}`],
+    [user(acme.id, ANN, { name: 'Back' }), `email: ${BEING_DELETED}`],
     [call({ conducted_by: ANN }), nobody('conducted_by')],
     [call({ notes: [{ email: ANN, text: 'x' }] }), nobody('notes[0].email')],
     [project(acme.id, BETA, { created_by: ANN }), nobody('created_by')],
     [project(acme.id, BETA, { members: [{ email: ANN }] }), nobody('members[0].email')],
   ],
   organization: () => [
-    [{ type: 'organization', id: acme.id, name: 'Back' }, `id: ${AGAIN}`],
+    [{ type: 'organization', id: acme.id, name: 'Back' }, `id: ${BEING_DELETED}`],
     ...[user(acme.id, ANN), office(acme.id, 'Rome'), project(acme.id, ALPHA), call({}), entity()].map(
       (line): [object, string] => [line, NO_ORGANIZATION],
     ),
   ],
 };
 
+/** Starts a deletion that fails before `step`. */
 async function interruptBefore(kind: Kind, step: ErasureStep): Promise<void> {
   const stop = (reached: ErasureStep) => {
     if (reached === step) throw new Error('interrupted');
@@ -86,7 +87,7 @@ async function interruptBefore(kind: Kind, step: ErasureStep): Promise<void> {
   await expect(eraseOf(world, acme.id, kind, stop)).rejects.toThrow('interrupted');
 }
 
-/** Expects the deletion to have left nothing but the ids of deleted calls, which the feed of changes keeps for its followers. */
+/** Expects the deletion to be complete. Only the feed of changes keeps the ids of deleted calls, for its followers. */
 async function expectGone(kind: Kind, annsId: string): Promise<void> {
   if (kind === 'organization') {
     for (const [table, rows] of Object.entries(await everythingOf(world, acme.id))) expect(rows, table).toEqual([]);
@@ -104,7 +105,7 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
     expect(await everythingOf(world, acme.id)).toEqual(before);
   });
 
-  it('that is interrupted before each further step makes lines that name the record fail, and the last run finishes it', async () => {
+  it('that is interrupted before each later step makes import lines that name the record fail, and a last run finishes it', async () => {
     const annsId = await userIdOf(world, acme.id, ANN);
     const lines = NAMING[kind]();
     for (const step of ERASURE_STEPS.slice(1)) {
@@ -130,39 +131,39 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
   });
 });
 
-describe('from the first step on', () => {
-  it('nobody sees a project under deletion', async () => {
-    expect(await shownTo(world, acme.ann)).toContain(ALPHA);
+describe('after the first step of a deletion', () => {
+  it('the deleted project is hidden from users', async () => {
+    expect(await visibleProjects(world, acme.ann)).toContain(ALPHA);
     await interruptBefore('project', 'entities');
-    expect(await shownTo(world, acme.ann)).not.toContain(ALPHA);
-    expect(await shownTo(world, acme.ann)).toContain(BETA);
+    expect(await visibleProjects(world, acme.ann)).not.toContain(ALPHA);
+    expect(await visibleProjects(world, acme.ann)).toContain(BETA);
   });
 
-  it('a user under deletion is refused', async () => {
+  it('the tokens of the deleted user are refused', async () => {
     await interruptBefore('user', 'entities');
-    await expect(shownTo(world, acme.ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
+    await expect(visibleProjects(world, acme.ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 });
 
-describe('an import that waits for its turn while a deletion begins refuses lines that name the deleted record', () => {
+describe('an import that waits for another one while a deletion begins refuses lines that name the deleted record', () => {
   it.each([
     ['calls', 'project', () => call({ project_id: ALPHA }), NO_PROJECT],
     ['calls', 'user', () => call({ conducted_by: ANN }), nobody('conducted_by')],
     ['calls', 'organization', () => call({}), NO_ORGANIZATION],
     ['entities', 'project', () => entity(), NO_PROJECT],
     ['entities', 'organization', () => entity(), NO_ORGANIZATION],
-    ['projects', 'project', () => project(acme.id, ALPHA, { name: 'Back' }), `id: ${AGAIN}`],
+    ['projects', 'project', () => project(acme.id, ALPHA, { name: 'Back' }), `id: ${BEING_DELETED}`],
     ['projects', 'user', () => project(acme.id, BETA, { created_by: ANN }), nobody('created_by')],
     ['projects', 'organization', () => office(acme.id, 'Rome'), NO_ORGANIZATION],
-  ] as const)('by %s, of a %s', async (service, kind, line, problem) => {
+  ] as const)('at %s, for a deleted %s', async (service, kind, line, problem) => {
     const annsId = await userIdOf(world, acme.id, ANN);
     await locks.query('begin');
     await locks.query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [`${service}.import:${acme.id}`]);
     const importing = world.tryLoad([line()]);
     await lockWaiter(world.databaseUrl, `crs-${service}-import`);
-    const begun = Promise.withResolvers<void>();
-    const erasing = eraseOf(world, acme.id, kind, (step) => (step === 'entities' ? begun.resolve() : undefined));
-    await begun.promise;
+    const deletionStarted = Promise.withResolvers<void>();
+    const erasing = eraseOf(world, acme.id, kind, (step) => (step === 'entities' ? deletionStarted.resolve() : undefined));
+    await deletionStarted.promise;
     await locks.query('commit');
     expect(await importing).toEqual({ accepted: 0, unchanged: 0, refused: [`1: ${problem}`] });
     expect(await erasing).toBe(true);
@@ -170,7 +171,7 @@ describe('an import that waits for its turn while a deletion begins refuses line
   });
 });
 
-describe('during imports and creations', () => {
+describe('during concurrent imports and creations', () => {
   it.each(KINDS)('a deleted %s leaves no row that refers to it', async (kind) => {
     const others = await Promise.all([fill(world), fill(world)]);
     await Promise.all([acme, ...others].map((organization) => raceIn(organization, kind)));

@@ -27,14 +27,14 @@ async function openStore(
   url: string,
   options: Partial<ConstructorParameters<typeof RedisStore>[0]> = {},
 ): Promise<RedisStore> {
-  // A slow machine, too, responds in this time.
+  // Long enough for a response on a slow machine.
   const store = new RedisStore({ url, prefix: '', timeoutMs: 1_000, log, ...options });
   onTestFinished(() => store.close());
   await store.open();
   return store;
 }
 
-/** A store whose connection exists: on a slow machine the first attempt may time out. */
+/** Opens a store and waits until it is connected, because on a slow machine the first attempt may time out. */
 async function openConnected(...[context, url, options]: Parameters<typeof openStore>): Promise<RedisStore> {
   const store = await openStore(context, url, options);
   await expect.poll(() => store.isConnected).toBe(true);
@@ -50,7 +50,7 @@ async function openAdmin({ onTestFinished }: TestContext, url: string) {
 
 const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000 };
 
-/** The result of a hit. Five seconds is far above the store's timeout, for slow machines, and far below an unbounded wait. */
+/** The outcome of a hit, marked if it took 5 s: far above the store's timeout, for slow machines, and far below an unbounded wait. */
 async function resultOfHit(store: RedisStore): Promise<string> {
   const started = performance.now();
   const outcome = await store.add(hit).then(
@@ -62,9 +62,9 @@ async function resultOfHit(store: RedisStore): Promise<string> {
 
 const recovered = (store: RedisStore) => vi.waitFor(() => store.add(hit), { timeout: 15_000, interval: 50 });
 
-// Each test has a Redis of its own, so they wait at the same time.
-describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
-  it('each new connection reads its password from the file anew', async (context) => {
+// Each test has its own Redis and mostly waits, so the tests can run concurrently.
+describe.skipIf(!probe)('the Redis store', { concurrent: true }, () => {
+  it('reads its password from the file again for each new connection', async (context) => {
     const redis = await openRedis(context);
     const admin = await openAdmin(context, redis.url);
     const folder = await mkdtemp(join(tmpdir(), 'crs-test-'));
@@ -79,7 +79,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
 
     await admin.sendCommand(['ACL', 'SETUSER', 'limits', 'resetpass', '>second-token']);
     await admin.sendCommand(['CLIENT', 'KILL', 'USER', 'limits']);
-    // Redis logs failed log-ins, with their number while they repeat.
+    // ACL LOG shows that the store tried to log in with the old password and failed.
     await expect.poll(async () => (await admin.aclLog())[0]?.reason).toBe('auth');
     expect(await resultOfHit(store)).toBe('unavailable');
     await writeFile(path, 'second-token');
@@ -94,7 +94,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await admin.pTTL(hit.key)).toBeGreaterThan(0);
   });
 
-  it('are apart for two prefixes, and need no rights but the documented ones', async (context) => {
+  it('keeps counters of two prefixes separate, and needs only the documented permissions', async (context) => {
     const redis = await openRedis(context);
     const admin = await openAdmin(context, redis.url);
     const documented = /ACL SETUSER (call-research .*)`/.exec(await readFile(KUBERNETES, 'utf8'))![1]!;
@@ -110,7 +110,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect((await admin.keys('*')).toSorted()).toEqual([`one/${hit.key}`, `two/${hit.key}`]);
   });
 
-  it('works on when Redis has forgotten the script', async (context) => {
+  it('still works after Redis lost its script cache', async (context) => {
     const redis = await openRedis(context);
     const [store, admin] = [await openConnected(context, redis.url), await openAdmin(context, redis.url)];
     await store.add(hit);
@@ -118,7 +118,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await store.add(hit)).toMatchObject({ count: 2 });
   });
 
-  it('fails at once while Redis is gone, and counts again when it is back', async (context) => {
+  it('fails immediately while Redis is down, and counts again once it recovers', async (context) => {
     const redis = await openRedis(context);
     const store = await openConnected(context, redis.url);
     await store.add(hit);
@@ -128,7 +128,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await recovered(store)).toMatchObject({ count: 1 });
   });
 
-  it('opens before Redis is there', async (context) => {
+  it('opens before Redis is up, and connects later', async (context) => {
     const redis = await openRedis(context);
     await redis.stop();
     const store = await openStore(context, redis.url);
@@ -137,13 +137,13 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await recovered(store)).toHaveProperty('count');
   });
 
-  it('fails in time while Redis is silent, and then gives the silent connection up', async (context) => {
+  it('times out while Redis hangs, and then drops the connection', async (context) => {
     const redis = await openRedis(context);
     const store = await openConnected(context, redis.url, { timeoutMs: 100 });
     await recovered(store);
     process.kill(redis.pid, 'SIGSTOP');
     await expect(store.add(hit)).rejects.toMatchObject({ kind: 'unavailable', cause: { message: 'took longer than 100 ms' } });
-    // Once the connection is given up, hits fail at once.
+    // Once the connection is dropped, hits fail immediately.
     await vi.waitFor(
       async () => {
         const started = performance.now();
@@ -156,7 +156,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await recovered(store)).toHaveProperty('count');
   });
 
-  it('looks for the new primary when its own was made a replica', async (context) => {
+  it('reconnects to find the new primary if its server was made a replica', async (context) => {
     const redis = await openRedis(context);
     const [store, admin] = [await openConnected(context, redis.url), await openAdmin(context, redis.url)];
     await store.add(hit);
@@ -178,7 +178,7 @@ describe.skipIf(!probe)('counters in Redis', { concurrent: true }, () => {
     expect(await recovered(store)).toHaveProperty('count');
   });
 
-  it('closes while it can not connect', async (context) => {
+  it('closes while it is trying to connect', async (context) => {
     const redis = await openRedis(context);
     await redis.stop();
     const store = await openStore(context, redis.url);

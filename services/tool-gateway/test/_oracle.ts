@@ -1,6 +1,5 @@
+// Generators of random organizations, and an oracle: a plain in-memory model of the rows that each user may see.
 import fc from 'fast-check';
-
-/** Random organizations, and a plain model of the rows that each user must see. */
 
 const TEXTS = [
   'Customers',
@@ -20,7 +19,7 @@ const TEXTS = [
 ];
 const text = fc.constantFrom(...TEXTS);
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 3 });
-/** Digits beyond the millisecond, which must not matter. */
+/** Timestamps, some with digits beyond the millisecond, which must have no effect. */
 const at = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom('Z', '4Z', '9999Z'))
   .map(([n, beyond]) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString().replace('Z', beyond));
@@ -96,7 +95,7 @@ export const FILTERS = {
   date_before: at,
 };
 
-/** Each filter alone, and each project. */
+/** One query for each filter alone, and one for each project. */
 const singles = fc
   .record(FILTERS)
   .map((all): Filters[] => [
@@ -104,7 +103,7 @@ const singles = fc
     ...PROJECTS.map((id) => ({ scope: 'all', project_id: id }) as const),
   ]);
 
-/** At most three further filters at once: with more, hardly a row matches. */
+/** At most three random filters at once, because hardly any row would match more. */
 const few = fc
   .record(FILTERS, { requiredKeys: [] })
   .chain((all) => fc.subarray(Object.entries(all), { maxLength: Math.min(3, Object.keys(all).length) }))
@@ -122,7 +121,7 @@ const combined = fc
   )
   .map((parts): Filters => Object.assign({}, ...parts));
 
-/** The filters of several lists of calls. */
+/** The arguments of several calls of list_calls. */
 export const queries = fc.tuple(singles, fc.array(combined, { minLength: 4, maxLength: 4 })).map((parts) => parts.flat());
 
 interface FilterValues {
@@ -145,7 +144,7 @@ interface FilterValues {
 }
 export type Filters = Partial<FilterValues>;
 
-/** Import lines of a tenant. */
+/** The import records of a tenant. */
 export function records(organization: string, { projects, calls, entities }: Tenant): object[] {
   return [
     { type: 'organization', id: organization, name: organization, tool_rate_limit: { requests: 1_000_000, period_seconds: 60 } },
@@ -167,7 +166,7 @@ const iso = (value: string | null) => (value === null ? null : new Date(value).t
 const byTimeAndId = <T extends { at: string; id: string }>(a: T, b: T) =>
   a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1;
 
-/** The rows that one user must see. */
+/** Computes the rows that the tools must return to one user. */
 export class Oracle {
   readonly #tenant: Tenant;
   readonly #user: string;
@@ -185,7 +184,7 @@ export class Oracle {
     return projectId !== null && this.reasons(projectId) !== '';
   }
 
-  /** Why the user sees the project: `created`, `lead` and `member`, as far as they apply. */
+  /** Why the user sees the project: those of `created`, `lead` and `member` that apply, separated by spaces. */
   reasons(projectId: string): string {
     const n = PROJECTS.indexOf(projectId);
     const created = this.#tenant.projects[n]!.created_by === this.#user;

@@ -42,21 +42,21 @@ const VALUES = {
 };
 
 const [first, second] = [createAuthority('first'), createAuthority('second')];
-/** A certificate for each program, so that each RPC admits some of them by name. */
+/** A certificate for each program. RPCs admit programs by the name in it. */
 const certificates = new ProgramCertificates(first);
 const silent = createLogger('test', { level: 'silent' });
 
 let directory: string;
 let database: TestDatabase;
 let processes: Processes;
-/** The processes reach each other at these addresses, by service. */
+/** The addresses at which the processes call each other, by service. */
 const dialled = new Map<string, string[]>();
-const inner = () => [...[...dialled.values()].flat(), ...Object.values(processes.admin).map(named)];
+const internalListeners = () => [...[...dialled.values()].flat(), ...Object.values(processes.admin).map(named)];
 const named = (address: string) => address.replace('127.0.0.1', 'localhost');
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
-  // As during a rotation.
+  // Trust both CAs, as during a rotation.
   certificates.trust(first, second);
   database = await createDatabase(inject('postgresUrl'), inject('template'));
   processes = await startProcesses({
@@ -78,7 +78,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** @param by the program whose certificate is shown; null for plaintext */
+/** Runs the crs CLI. @param by the program whose certificate it presents; null for plaintext */
 async function crs(args: string[], { input = '', by = 'crs' }: { input?: string; by?: 'crs' | 'calls' | null } = {}) {
   const addresses = Object.entries(processes.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
@@ -97,8 +97,8 @@ async function crs(args: string[], { input = '', by = 'crs' }: { input?: string;
   return { code: child.exitCode, json: JSON.parse(stdout || stderr) };
 }
 
-/** The issuer of the certificate that a listener presents to a client with one. */
-async function issuerShown(address: string): Promise<string> {
+/** The issuer of the certificate that a listener presents to a client that has a certificate itself. */
+async function presentedIssuer(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string];
   const own = first.issue('anybody');
   const socket = connectTls({
@@ -114,7 +114,7 @@ async function issuerShown(address: string): Promise<string> {
   return issuer;
 }
 
-/** The listener's answer to plaintext: a TLS alert, or nothing. */
+/** Sends plaintext. @returns the listener's response: a TLS alert, or nothing */
 async function plaintext(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string];
   const socket = connectTcp(Number(port), host);
@@ -123,19 +123,19 @@ async function plaintext(address: string): Promise<string> {
   return text(socket).catch(() => '');
 }
 
-/** Asks `grpc.health.v1.Health` in plaintext, as the kubelet does. */
+/** Calls `grpc.health.v1.Health` in plaintext, as the kubelet does. */
 async function plainHealth(address: string): Promise<string | undefined> {
   const session = connectHttp2(`http://${address}`);
   const path = '/grpc.health.v1.Health/Check';
   const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
-  // An empty request.
+  // A gRPC frame with an empty message.
   stream.end(Buffer.alloc(5));
   const answer = await buffer(stream);
   session.close();
   return ['UNKNOWN', 'SERVING', 'NOT_SERVING'][answer.at(-1)!];
 }
 
-/** The reason for which auth refuses a call by the certificate of a program; undefined where it doesn't. */
+/** Calls auth with the certificate of a program. @returns the reason of the refusal; undefined if it succeeds */
 async function refusalOf(program: 'api-gateway' | 'tool-gateway' | 'entities'): Promise<string | undefined> {
   const tls = await Tls.open(certificates.directoryOf(program), silent);
   const auth = client(AuthServiceService, {
@@ -168,7 +168,7 @@ describe('a system with a certificate for each program', () => {
     return Promise.all(all.map(async ({ name, send }) => [name, isServed(await send(processes.tools, token))]));
   };
 
-  it('loads records, and serves every route, every tool and sign-in', { timeout: 60_000 }, async () => {
+  it('imports records, and serves every route, every tool and sign-in', { timeout: 60_000 }, async () => {
     expect(await crs(['status'])).toMatchObject({ code: 0 });
     const imported = await crs(['import', '-'], { input: RECORDS.map((record) => `${JSON.stringify(record)}\n`).join('') });
     expect(imported).toMatchObject({ code: 0, json: { accepted: RECORDS.length } });
@@ -180,47 +180,47 @@ describe('a system with a certificate for each program', () => {
     expect([metadata.status, ((await metadata.json()) as { issuer: string }).issuer]).toEqual([200, 'http://127.0.0.1:8081']);
   });
 
-  it('refuses programs at RPCs that are not for them', async () => {
-    // A client takes a refusal for a replica of another version, which doesn't offer the call.
+  it('refuses calls from programs that an RPC does not admit', async () => {
+    // The client reports such a refusal as NOT_OFFERED, because it takes it for a replica of another version.
     expect(await refusalOf('api-gateway')).not.toBe(REASONS.notOffered);
     expect(await refusalOf('tool-gateway')).toBe(REASONS.notOffered);
     expect(await refusalOf('entities')).toBe(REASONS.notOffered);
     expect(await crs(['org', 'list'], { by: 'calls' })).toMatchObject({ code: 1 });
   });
 
-  it('refuses plaintext on every inner listener', async () => {
-    expect(inner()).toHaveLength(10);
-    for (const address of inner()) expect(await plaintext(address)).not.toMatch(/HTTP/);
+  it('refuses plaintext on every internal listener', async () => {
+    expect(internalListeners()).toHaveLength(10);
+    for (const address of internalListeners()) expect(await plaintext(address)).not.toMatch(/HTTP/);
     expect(await crs(['status'], { by: null })).toMatchObject({ code: 1, json: { ok: false } });
   });
 
-  it('answers probes and shows metrics in plaintext, with the ends of its certificates', async () => {
+  it('serves health probes and metrics in plaintext, including the expiry of its certificates', async () => {
     const ready = readFileSync(join(directory, 'calls.log'), 'utf8')
       .split('\n')
       .find((line) => line.includes('"ready"'))!;
     const { health } = (JSON.parse(ready) as { addresses: { health: string } }).addresses;
     expect(await plainHealth(health)).toBe('SERVING');
     const metrics = await (await fetch(`http://${processes.ops('calls')}/metrics`)).text();
-    const endOf = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
+    const expiryOf = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
     const own = readFileSync(join(certificates.directoryOf('calls'), 'tls.crt'));
-    expect(endOf('crs_tls_certificate_expiry')).toBe(new X509Certificate(own).validToDate.getTime() / 1000);
-    expect(endOf('crs_tls_authority_expiry')).toBe(new X509Certificate(first.cert).validToDate.getTime() / 1000);
+    expect(expiryOf('crs_tls_certificate_expiry')).toBe(new X509Certificate(own).validToDate.getTime() / 1000);
+    expect(expiryOf('crs_tls_authority_expiry')).toBe(new X509Certificate(first.cert).validToDate.getTime() / 1000);
   });
 
-  it('takes up new certificates of a new authority without a pause', { timeout: 60_000 }, async () => {
+  it('switches to certificates of a new CA without interruption', { timeout: 60_000 }, async () => {
     certificates.issue(second);
     const statuses = new Set<unknown>();
     await expect
       .poll(
         async () => {
           for (const [, status] of await rest()) statuses.add(status);
-          return (await Promise.all(inner().map(issuerShown))).filter((issuer) => issuer !== 'CN=second');
+          return (await Promise.all(internalListeners().map(presentedIssuer))).filter((issuer) => issuer !== 'CN=second');
         },
         { timeout: 15_000, interval: 500 },
       )
       .toEqual([]);
     expect(statuses).toEqual(new Set([200, 201]));
-    // New connections use the new certificate.
+    // A restart forces new connections, which use the new certificates.
     await processes.terminate('calls');
     await processes.start('calls');
     const refused = async () => [

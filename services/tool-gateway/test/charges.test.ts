@@ -25,12 +25,12 @@ const CARL = 'carl@example.com';
 const DORA = 'dora@example.com';
 const EVA = 'eva@example.com';
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
-/** Requests of an address without a token, and tool calls of a user of acme. */
+/** The limit of an address for requests without a token, and of a user of acme for tool calls. */
 const LIMIT = 3;
 const LIMIT_OF_GLOBEX = 100;
 
 let world: World;
-/** Each test has a gateway and a client address of its own. */
+/** New for each test, as is the client address. */
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 let address: string;
 
@@ -66,12 +66,12 @@ const statuses = async (times: number, request: Ask) => {
 
 describe('without a usable token', () => {
   it.each<[string, Ask, number]>([
-    ['no token', listed(), 401],
-    ['a bad one', listed('Bearer bad'), 401],
-    ['a bad one on GET', { ...listed('Bearer bad'), method: 'GET' }, 401],
-    ['metadata', { method: 'GET', path: '/.well-known/oauth-protected-resource' }, 200],
-    ['a path at which there is nothing', { method: 'GET', path: '/nothing' }, 404],
-  ])('%s charges the address, which over its limit is 429', async (_, request, status) => {
+    ['a request without a token', listed(), 401],
+    ['a request with a bad token', listed('Bearer bad'), 401],
+    ['a GET with a bad token', { ...listed('Bearer bad'), method: 'GET' }, 401],
+    ['a request for the metadata', { method: 'GET', path: '/.well-known/oauth-protected-resource' }, 200],
+    ['a request for an unknown path', { method: 'GET', path: '/nothing' }, 404],
+  ])('%s is charged to its address, and gets 429 beyond the limit', async (_, request, status) => {
     expect(await statuses(LIMIT, request)).toEqual(Array.from({ length: LIMIT }, () => status));
     const { status: over, headers, json } = await send(request);
     expect([over, json.error.code]).toEqual([429, 'rate_limited']);
@@ -81,7 +81,7 @@ describe('without a usable token', () => {
     expect((await send(request, newAddress())).status).toBe(status);
   });
 
-  it('a good token is served from an address whose limit is used up', async () => {
+  it('requests that use up the limit of an address do not affect requests with a good token from it', async () => {
     await statuses(LIMIT + 1, listed());
     expect(await statuses(1, listed())).toEqual([429]);
     expect(await statuses(LIMIT + 1, listed(await bearer(world, GLOBEX, ANN)))).toEqual(
@@ -89,7 +89,7 @@ describe('without a usable token', () => {
     );
   });
 
-  it('a page may read the refusal, and preflights have a limit of their own', async () => {
+  it('a refused request returns a 429 that pages can read, and preflights have a separate limit', async () => {
     const origin = 'http://localhost:6274';
     const headers = { origin, 'access-control-request-method': 'POST' };
     expect(await statuses(LIMIT + 1, { method: 'OPTIONS', headers })).toEqual(Array.from({ length: LIMIT + 1 }, () => 204));
@@ -100,7 +100,7 @@ describe('without a usable token', () => {
 });
 
 describe('with a usable token', () => {
-  it('calls of known tools within the token’s scopes are charged to the user, whatever their results', async () => {
+  it('only calls of known tools within the token’s scopes are charged to the tool limit of the user, whatever their result', async () => {
     const full = await bearer(world, ACME, ANN);
     const narrow = await bearer(world, ACME, ANN, ['projects:read']);
     const free: Ask[] = [
@@ -130,7 +130,7 @@ describe('with a usable token', () => {
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(50);
       expect(words).toBe(`The rate limit of the user is used up. Try again in ${answer.headers['retry-after']} s.`);
     }
-    // Other messages have a limit of their own. Another user has another limit, and so has the same e-mail in another organization.
+    // Other messages have a separate limit. Another user has its own limit, and so has a user with the same e-mail in another organization.
     expect((await send(free[0]!)).status).toBe(200);
     for (const [organization, email] of [
       [ACME, BOB],
@@ -143,7 +143,7 @@ describe('with a usable token', () => {
   });
 });
 
-it('a body that breaks is charged once, as a message of the user', async () => {
+it('a request whose body is malformed is charged once, as a message of the user', async () => {
   const token = await bearer(world, GLOBEX, EVA);
   const { headers } = listed(token);
   const lines = Object.entries({ ...headers, 'x-forwarded-for': address }).map(([name, value]) => `${name}: ${value}`);
@@ -166,9 +166,9 @@ it('a body that breaks is charged once, as a message of the user', async () => {
   const rule = widen({ requests: LIMIT_OF_GLOBEX, periodSeconds: 60 }, 10);
   const check = { kind: 'user', id: `${GLOBEX}/${rows[0].user_id} messages`, rule } as const;
   const limiter = new RateLimiter({ address: world.stack.addresses.rateLimit, log: createLogger('test', { level: 'silent' }) });
-  // Node answers before the gateway charges. Each look charges the user, too.
-  let looks = 0;
-  const charged = async () => rule.requests - (await limiter.check(check)).remaining - ++looks;
+  // Poll, because Node responds before the gateway charges. Each check of the counter is charged too, so subtract those.
+  let checks = 0;
+  const charged = async () => rule.requests - (await limiter.check(check)).remaining - ++checks;
   await expect.poll(charged, { interval: 100, timeout: 2_000 }).toBe(times);
   limiter.close();
   // Nothing was charged to the address.
@@ -178,7 +178,7 @@ it('a body that breaks is charged once, as a message of the user', async () => {
 describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) => {
   const email = version === LEGACY ? CARL : DORA;
 
-  it('have a limit of the user that is ten times as wide, over which they are 429', async () => {
+  it('share a limit per user ten times as high as the one for tool calls, and get 429 beyond it', async () => {
     const token = await bearer(world, ACME, email);
     const methods = ['tools/list', 'ping', 'initialize', 'server/discover', 'notifications/initialized', 'nope'];
     const messages = methods.map((method) => spoken(version, message(method), token));
@@ -200,7 +200,7 @@ describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) =>
     ['32 deep', (body) => ({ ...body, more: nested(31) }), undefined],
     ['33 deep', (body) => ({ ...body, more: nested(32) }), -32600],
     ['30,000 deep', (body) => JSON.stringify(body).slice(0, -1) + `,"more":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, -32600],
-  ])('of %s', async (_, wrap, code) => {
+  ])('are limited in bytes, values and depth: %s', async (_, wrap, code) => {
     const { headers, body } = spoken(version, message('tools/list'), await bearer(world, GLOBEX, email));
     const answer = await send({ headers, body: wrap(body) });
     if (code === undefined)
@@ -213,8 +213,8 @@ describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) =>
   });
 });
 
-describe('while a service is away', () => {
-  it('a tool says so and when to try again', async () => {
+describe('while the calls service is down', () => {
+  it('a tool call returns an error that it is unavailable, with a retry time', async () => {
     const alone = await startGateway(world, { callsAddress: '127.0.0.1:1', timeoutMs: 1_000 });
     try {
       const authorization = await bearer(world, GLOBEX, BOB);

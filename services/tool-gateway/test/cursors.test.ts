@@ -11,7 +11,7 @@ const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 const [ALPHA, BETA] = ['00000000-0000-4000-8000-0000000000a0', '00000000-0000-4000-8000-0000000000b0'];
-/** Stands in every text that filters match. It has upper and lower case, and a letter with two Unicode forms. */
+/** The value of every text field that a filter matches. It has upper and lower case, and a letter with two Unicode forms. */
 const WORD = 'Côte';
 const ROWS = 12;
 
@@ -21,15 +21,15 @@ const time = (n: number) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISO
 interface List {
   name: string;
   key: string;
-  /** Arguments by which Ann sees the rows. */
+  /** Arguments for which Ann gets the rows. */
   args: object;
-  /** The import line of the n-th row, created at that time. */
+  /** The import record of the n-th row, with that time. */
   row: (organization: string, n: number, at: string) => object;
   /** Pairs of arguments with the same meaning. */
   same: [object, object][];
   /** Pairs of arguments with different meanings. */
   other: [object, object][];
-  /** The meaning of `args`, to which its cursors are bound. */
+  /** The normalized form of `args`, which cursors are bound to. */
   meaning: object;
 }
 
@@ -183,7 +183,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
   const page = async (more: object = {}, tools = ann): Promise<{ ids: string[]; next: string | null }> => {
     const { value, error } = await tools(name, { ...args, limit: 3, ...more });
     expect(error).toBeUndefined();
-    // No row of the other organization, which has the same ids.
+    // The other organization has rows with the same ids, and none of them may appear.
     for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? GLOBEX : ACME);
     return { ids: value[key].map((each: { id: string }) => each.id), next: value.next_cursor };
   };
@@ -203,7 +203,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect((await page({ limit: ROWS - 1 })).next).not.toBeNull();
   });
 
-  it.each(same)('a cursor goes on with arguments of the same meaning: %j, %j', async (one, another) => {
+  it.each(same)('accepts a cursor with arguments of the same meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     const expected = await page({ ...one, cursor });
     expect(expected.ids).toHaveLength(3);
@@ -213,12 +213,12 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect((await page({ ...another, limit: undefined, cursor })).ids.slice(0, 3)).toEqual(expected.ids);
   });
 
-  it.each(other)('a cursor is refused with arguments of another meaning: %j, %j', async (one, another) => {
+  it.each(other)('refuses a cursor with arguments of another meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     expect(refusal(await ann(name, { ...args, ...another, cursor }))).toEqual(REFUSED);
   });
 
-  it('refuses a cursor that was changed, cut or made up', async () => {
+  it('refuses a cursor that was changed, truncated or made up', async () => {
     const cursor = await cursorOf();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const flipped = (at: number, bit: number) =>
@@ -243,27 +243,27 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
 
   it('refuses a cursor of another user or another tool', async () => {
     const cursor = await cursorOf();
-    for (const stranger of [bob, annElsewhere]) expect(refusal(await stranger(name, { ...args, cursor }))).toEqual(REFUSED);
+    for (const otherClient of [bob, annElsewhere]) expect(refusal(await otherClient(name, { ...args, cursor }))).toEqual(REFUSED);
     expect(refusal(await ann(name, { ...args, cursor: await cursorOf({}, annElsewhere) }))).toEqual(REFUSED);
     for (const elsewhere of LISTS.filter((list) => list.name !== name)) {
       expect(refusal(await ann(elsewhere.name, { ...elsewhere.args, cursor }))).toEqual(REFUSED);
     }
   });
 
-  it('takes a cursor for seven days, only of its own tool and secret', async () => {
+  it('accepts a cursor for seven days, and only one for the same tool, encrypted with its own secret', async () => {
     const { rows } = await world.query('select user_id from auth.users where organization = $1 and email = $2', [ACME, ANN]);
     const call = { organization: ACME, userId: rows[0].user_id };
-    const place = { at: new Date(time(1)), id: id(44) };
+    const position = { at: new Date(time(1)), id: id(44) };
     const madeBefore = (ms: number, { secret = SECRET, tool = name } = {}) =>
-      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
+      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(position, Date.now() - ms);
     const week = 7 * 86_400_000;
     expect((await page({ limit: 4, cursor: madeBefore(week - 60_000) })).ids).toEqual([43, 42, 41, 40].map(id));
     for (const bad of [madeBefore(week + 1), madeBefore(0, { secret: 'x'.repeat(40) }), madeBefore(0, { tool: 'another' })])
       expect(refusal(await ann(name, { ...args, cursor: bad }))).toEqual(REFUSED);
   });
 
-  // This test comes last, as it adds rows.
-  it('repeats and omits nothing, even if rows are added between pages', async () => {
+  // This test comes last, because it adds rows.
+  it('repeats and omits no row, even if rows are added between pages', async () => {
     const before = (await page({ limit: 100 })).ids;
     expect(before).toHaveLength(ROWS);
     const seen: string[] = [];
@@ -273,13 +273,13 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
       seen.push(...ids);
       cursor = next;
       if (n >= 4) continue;
-      // Newer than all rows, older, between them, and at their times with lower and higher ids.
+      // Rows newer and older than all others, between them, and at equal times with lower and higher ids.
       const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row(ACME, base + 7 * n + m, time(at))));
       await world.load(added.concat(row(GLOBEX, 300 + n, time(0))));
     }
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((each) => before.includes(each))).toEqual(before);
-    // Some of the added rows appear, each at its place.
+    // Some of the added rows appear, each in its position of the order.
     const after = (await page({ limit: 100 })).ids;
     expect(seen.length).toBeGreaterThan(ROWS);
     expect(seen).toEqual(after.filter((each) => seen.includes(each)));

@@ -26,15 +26,15 @@ beforeAll(async () => {
 });
 
 const head = (line: string, ...more: string[]) => [`${line} HTTP/1.1`, `Host: ${HOST}`, ...more].join('\r\n');
-const GIVEN_UP = /^HTTP\/1\.1 408 [^]*"code":"bad_request","message":"The body did not arrive within 5 s\."/;
+const BODY_TIMED_OUT = /^HTTP\/1\.1 408 [^]*"code":"bad_request","message":"The body did not arrive within 5 s\."/;
 const inHalf = (line: string, ...more: string[]) => HALF_SENT.withLength(head(line, ...more));
 
-// Each waits for 5 s until the service gives up.
+// Concurrent, because each test waits 5 s for the body to time out.
 describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
-  it('ends the connection of a request that was answered before its body was there', async () => {
+  it('makes the server end the connection, even if it responded before the body arrived', async () => {
     const { tools, authHttp } = world.stack.addresses;
     const good = `Authorization: ${token}`;
-    /** Its limit for an address is used up. */
+    /** A gateway at which the limit of our address is used up. */
     const spent = await startGateway(world, { addressLimit: { requests: 1, periodSeconds: 86_400 } });
     await ask(spent.address, {});
     const requests: [status: number, address: string, head: string][] = [
@@ -45,7 +45,7 @@ describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
       [405, tools, head('DELETE /token')],
       [415, tools, head('POST /mcp', good, 'Content-Type: text/plain')],
       [429, spent.address, head('POST /mcp', ...JSON_TYPES)],
-      // The body is read for 5 s.
+      // These requests are valid, so the gateway waits 5 s for the body.
       [408, tools, head('POST /mcp', good, ...JSON_TYPES)],
       [408, tools, head('POST /token')],
       [404, authHttp, head('POST /nothing')],
@@ -65,7 +65,7 @@ describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
     expect(answers).toEqual(all.map(([status]) => ({ statuses: [status], isEnded: true })));
   });
 
-  it('holds no slot of its organization', async () => {
+  it('does not occupy a slot of its organization', async () => {
     const gateway = await startGateway(world, { tenantConcurrency: 1 });
     const half = inHalf('POST /mcp', `Authorization: ${token}`, ...JSON_TYPES);
     const halves = Array.from({ length: 4 }, () => half);
@@ -76,10 +76,10 @@ describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
       }
     });
     await gateway.stop();
-    for (const answer of answers) expect(answer).toMatch(GIVEN_UP);
+    for (const answer of answers) expect(answer).toMatch(BODY_TIMED_OUT);
   });
 
-  it('keeps nobody from signing in, however many there are', async () => {
+  it('does not prevent others from signing in, even if 160 of them are pending', async () => {
     const gateway = await startGateway(world, {
       authHttpAddress: world.stack.addresses.authHttp,
       trustedProxies: parseNetworks('127.0.0.1')!,
@@ -95,11 +95,11 @@ describe.concurrent('a half-sent body', { timeout: 30_000 }, () => {
     });
     await gateway.stop();
     expect(person).toMatch(/^HTTP\/1\.1 408 [^]*text\/plain[^]*The body did not arrive within 5 s\./);
-    for (const answer of others) expect(answer).toMatch(GIVEN_UP);
+    for (const answer of others) expect(answer).toMatch(BODY_TIMED_OUT);
   });
 });
 
-/** Sends bytes at the same time, and checks again and again that others are served meanwhile. @returns all answers */
+/** Sends the requests concurrently, and meanwhile calls `check` repeatedly, which asserts that others are served. @returns all responses */
 async function stall(address: string, requests: string[], check: () => Promise<void>): Promise<string[]> {
   let isOver = false;
   const all = Promise.all(requests.map((bytes) => sendRaw(address, bytes))).finally(() => (isOver = true));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addLane, type Lane } from '@crs/testing/lanes';
 import { sharedWorld, tenant } from '@crs/testing/world';
-import { found, RIGHTS } from './_rights.ts';
+import { createTenant, RIGHTS } from './_rights.ts';
 
 let lanes: [Lane, Lane];
 let close: (() => Promise<void>) | undefined;
@@ -12,49 +12,49 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** For each gateway: the number of times that each read is asked before and after the change, and the pause between two requests. */
+/** The number of times that each gateway gets each read before and after the change, and the pause between two requests. */
 const TIMES = 2;
 const PAUSE_MS = 100;
 
-describe('every gateway refuses or hides in time', () => {
-  /** Time from the acknowledgement to the latest request whose answer still showed the mark. */
+describe('within its time limit, every gateway refuses or hides', () => {
+  /** The time from the acknowledgement of a change to the latest request that still succeeded. */
   let lastMs = 0;
-  let answered = 0;
+  let responses = 0;
   afterAll(() =>
     console.log(
-      `rights: ${RIGHTS.length} kinds, ${answered} answers; shown to nobody who asked later than ${lastMs.toFixed(0)} ms after the acknowledgement`,
+      `rights: ${RIGHTS.length} kinds, ${responses} responses; no request sent later than ${lastMs.toFixed(0)} ms after the acknowledgement succeeded`,
     ),
   );
 
-  it.concurrent.each(RIGHTS.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, take }) => {
-    const organization = await found(tenant(`org-${n}`), lanes[n % 2]!, given);
-    const answers: { gateway: number; read: number; asked: number; done: number; shown: boolean }[] = [];
+  it.concurrent.each(RIGHTS.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, revoke }) => {
+    const organization = await createTenant(tenant(`org-${n}`), lanes[n % 2]!, given);
+    const answers: { gateway: number; read: number; sentAt: number; done: number; shown: boolean }[] = [];
     const warm = lanes.map(() => Promise.withResolvers<void>());
-    let goneFrom = Infinity;
+    let deniedFrom = Infinity;
     const poll = async (lane: Lane, gateway: number) => {
       for (let turn = 0, after = 0; after < reads.length * TIMES; turn++) {
         const read = turn % reads.length;
-        const asked = performance.now();
+        const sentAt = performance.now();
         const shown = await reads[read]!(organization, lane, mark);
-        answers.push({ gateway, read, asked, done: performance.now(), shown });
+        answers.push({ gateway, read, sentAt, done: performance.now(), shown });
         if (turn === reads.length * TIMES) warm[gateway]!.resolve();
-        if (asked > goneFrom) after++;
+        if (sentAt > deniedFrom) after++;
         await sleep(PAUSE_MS);
       }
     };
-    const takeAway = async () => {
+    const revokeOnceWarm = async () => {
       await Promise.all(warm.map(({ promise }) => promise));
       const began = performance.now();
-      await take(organization);
+      await revoke(organization);
       const acknowledged = performance.now();
-      goneFrom = acknowledged + within;
+      deniedFrom = acknowledged + within;
       return { began, acknowledged };
     };
-    const [{ began, acknowledged }] = await Promise.all([takeAway(), ...lanes.map(poll)]);
-    const shown = answers.filter((answer) => answer.shown).map((answer) => ({ ...answer, ms: answer.asked - acknowledged }));
+    const [{ began, acknowledged }] = await Promise.all([revokeOnceWarm(), ...lanes.map(poll)]);
+    const shown = answers.filter((answer) => answer.shown).map((answer) => ({ ...answer, ms: answer.sentAt - acknowledged }));
     expect(answers.filter((answer) => answer.done < began && !answer.shown)).toEqual([]);
     expect(shown.filter(({ ms }) => ms > within)).toEqual([]);
-    answered += answers.length;
+    responses += answers.length;
     lastMs = Math.max(lastMs, ...shown.map(({ ms }) => ms));
   });
 });

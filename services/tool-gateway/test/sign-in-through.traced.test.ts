@@ -14,7 +14,7 @@ const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 let world: World;
 beforeAll(async () => {
-  // Request ids are trace ids.
+  // The tests compare request ids with trace ids, so tracing must be on.
   world = await sharedWorld();
   for (const organization of [ACME, GLOBEX])
     await world.load([
@@ -28,7 +28,7 @@ const send = (request: Ask) =>
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 const post = (path: string, fields: Record<string, string>) => send({ method: 'POST', path, headers: FORM, body: form(fields) });
 
-/** A minimal browser: it keeps cookies and follows redirects within our origin. */
+/** A minimal browser: it keeps cookies, follows redirects within our origin, and stops at a redirect to another. */
 function openBrowser() {
   const cookies = new Map<string, string>();
   return async function go(request: Ask): Promise<{ page: Answer; away?: URL }> {
@@ -46,7 +46,7 @@ function openBrowser() {
   };
 }
 
-/** Fills in the form of a page. */
+/** The request that submits the form of a page with these fields. */
 function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
     name,
@@ -56,8 +56,8 @@ function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
   return { method: 'POST', path, headers: FORM, body: form({ ...Object.fromEntries(hidden), ...fields }) };
 }
 
-describe("by the tools' origin alone, a client", () => {
-  it('finds an issuer of that origin, and all of its endpoints exist', async () => {
+describe("with requests only to the tools' origin, a client", () => {
+  it('finds an issuer of the same origin, all of whose endpoints exist', async () => {
     const challenge = (await send({ method: 'POST', path: '/mcp' })).headers['www-authenticate']!;
     const { pathname } = new URL(/resource_metadata="([^"]+)"/.exec(challenge)![1]!);
     const [issuer] = (await send({ path: pathname })).json.authorization_servers as string[];
@@ -86,7 +86,7 @@ describe("by the tools' origin alone, a client", () => {
     }
   });
 
-  it('registers, has its user sign in and consent, and calls the tools with the tokens from that', async () => {
+  it('registers, has its user sign in and consent, and calls the tools with the tokens that it gets', async () => {
     const before = world.log.length;
     const registration = {
       client_name: 'Client',
@@ -148,7 +148,7 @@ describe("by the tools' origin alone, a client", () => {
     for (const secret of secrets) expect(log.join('')).not.toContain(secret);
   });
 
-  it('reads the same request id in the header and in the message', async () => {
+  it('gets the same request id in the header and in the message of an error', async () => {
     const { headers, text: page } = await send({ path: '/sign-in/nothing' });
     expect(headers['content-type']).toContain('text/html');
     expect(headers['x-request-id']).not.toMatch(/^0+$/);

@@ -16,14 +16,14 @@ import {
 } from './_oracle.ts';
 
 /**
- * Random worlds. Those of the default seed cover every filter and every combination of reasons to see a project, and notice each mutant of
- * `testing/src/mutants/visibility.ts`. With `CRS_WORLDS=500 CRS_TEST_SEED=7` there are more, and others.
+ * The number of random data sets. Those of the default seed cover every filter and every combination of reasons to see a project,
+ * and kill each mutant in `testing/src/mutants/visibility.ts`. Set `CRS_WORLDS=500 CRS_TEST_SEED=7` to test more and others.
  */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 2);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 37);
 
 let world: World;
-/** The filters without which a list would have been another one, and the combinations of reasons for which somebody sees a project. */
+/** The filters that excluded some rows but not all, and the combinations of reasons why some user sees a project. */
 const covered = { filters: new Set<string>(), reasons: new Set<string>() };
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function connect(organization: string, email: string): Promise<Tools> {
   return toolClient(world.stack.addresses.tools, accessToken);
 }
 
-/** Gives the users of an e-mail the same id in each organization, so that every id exists twice. */
+/** Derives the user ids of an organization from e-mails, so that every user id exists in both organizations. */
 async function shareUserIds(organization: string): Promise<void> {
   const ofUser = (column: string) => `(select md5(u.email_folded)::uuid from auth.users u
     where u.organization = '${organization}' and u.user_id = t.${column})`;
@@ -49,7 +49,7 @@ async function shareUserIds(organization: string): Promise<void> {
     ['auth.project_roles', 'user_id'],
   ] as const;
   const session = await openSession(world.databaseUrl);
-  // Citus passes the next setting on to its nodes; elsewhere this one means nothing.
+  // Makes Citus propagate the `set local` below to its nodes. Without Citus it has no effect.
   await session.query(`set citus.propagate_set_commands = 'local'`);
   await session.query('begin');
   await session.query('set local session_replication_role = replica');
@@ -61,7 +61,7 @@ async function shareUserIds(organization: string): Promise<void> {
   await session.close();
 }
 
-/** The rows of all pages, with `limit` rows a page. */
+/** Reads all pages of `limit` rows. @returns their rows */
 async function readAll(tools: Tools, name: string, key: string, args: object, limit: number): Promise<unknown[]> {
   const rows: unknown[] = [];
   for (let cursor: string | null = null; ;) {
@@ -71,17 +71,17 @@ async function readAll(tools: Tools, name: string, key: string, args: object, li
     rows.push(...value[key]);
     cursor = value.next_cursor;
     if (cursor === null) return rows;
-    // A page before the last is full.
+    // Every page except the last must be full.
     expect(value[key]).toHaveLength(limit);
   }
 }
 
-describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () => {
+describe(`the view of each user, in ${WORLDS} random data sets (seed ${SEED})`, () => {
   it(
     'matches the model, for every tool, user and filter',
     async () => {
       await fc.assert(
-        fc.asyncProperty(randomTenant, randomTenant, queries, async (one, other, asked) => {
+        fc.asyncProperty(randomTenant, randomTenant, queries, async (one, other, argumentSets) => {
           // Two organizations with the same ids, names and e-mails.
           const tenants: [string, Tenant][] = [
             [tenant('one'), one],
@@ -94,7 +94,7 @@ describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () 
           const views = tenants.flatMap(([organization, of]) => USERS.map((user) => ({ organization, of, user })));
           await Promise.all(
             views.map(async ({ organization, of, user }) => {
-              await compare(await connect(organization, user), new Oracle(of, user), asked);
+              await compare(await connect(organization, user), new Oracle(of, user), argumentSets);
             }),
           );
         }),
@@ -104,14 +104,17 @@ describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () 
     WORLDS * 30_000,
   );
 
-  it.runIf(process.env['CRS_TEST_SEED'] === undefined)('depends on every filter and every reason', () => {
-    expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
-    expect(covered.reasons.size).toBe(8);
-  });
+  it.runIf(process.env['CRS_TEST_SEED'] === undefined)(
+    'was compared with every filter and every combination of reasons to see a project',
+    () => {
+      expect([...covered.filters].toSorted()).toEqual([...Object.keys(FILTERS), 'project_id'].toSorted());
+      expect(covered.reasons.size).toBe(8);
+    },
+  );
 });
 
-async function compare(tools: Tools, oracle: Oracle, asked: Filters[]): Promise<void> {
-  for (const [n, args] of asked.entries()) {
+async function compare(tools: Tools, oracle: Oracle, argumentSets: Filters[]): Promise<void> {
+  for (const [n, args] of argumentSets.entries()) {
     const rows = await readAll(tools, 'list_calls', 'calls', args, 1 + (n % 7));
     expect(rows, JSON.stringify(args)).toEqual(oracle.calls(args));
     const [filter, ...others] = Object.keys(args).filter((name) => name !== 'scope');

@@ -14,7 +14,7 @@ export const changes: Mutation[] = [
     tests: FEED_TEST,
   },
   {
-    name: 'the next cursor skips changes that are left',
+    name: 'the next cursor skips the remaining changes',
     file: HANDLER,
     find: 'const last = hasMore ? Number(entries.at(-1)?.position ?? after) : Number(head);',
     replace: 'const last = Number(head);',

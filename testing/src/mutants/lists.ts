@@ -36,14 +36,14 @@ export const lists: Mutation[] = [
     tests: CALL_LIST_TEST,
   },
   {
-    name: 'GET /v1/calls takes a per_page of 201',
+    name: 'GET /v1/calls accepts a per_page of 201',
     file: 'services/api-gateway/src/routes/list-calls.ts',
     find: 'wholeNumber(1, 200)',
     replace: 'wholeNumber(1, 201)',
     tests: ['services/api-gateway/test/list-query.test.ts'],
   },
   {
-    name: 'list_calls has no next_cursor although rows are left',
+    name: 'list_calls has no next_cursor although more rows follow',
     file: 'services/calls/src/handlers/list-user-calls.ts',
     find: 'limit: limit + 1,',
     replace: 'limit,',

@@ -21,7 +21,7 @@ export const signIn: Mutation[] = [
     tests: ['services/auth/test/sign-in-clients.test.ts'],
   },
   {
-    name: 'a code is redeemed again',
+    name: 'an authorization code can be redeemed twice',
     file: 'services/auth/src/sign-in/adapter.ts',
     find: 'return consumed ? { ...payload, consumed } : payload;',
     replace: 'return payload;',

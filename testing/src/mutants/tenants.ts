@@ -55,7 +55,7 @@ const predicates: Mutation[] = [
     tests,
   },
   {
-    name: 'an idempotency key answers with the project of another organization',
+    name: 'an idempotency key returns the project of another organization',
     file: 'services/projects/src/store/creations.ts',
     find: 'from projects.creations where organization = $1 and idempotency_key = $2 for update',
     replace: 'from projects.creations where $1::text is not null and idempotency_key = $2 for update',

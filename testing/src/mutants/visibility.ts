@@ -6,7 +6,7 @@ const ROLES = 'services/auth/src/store/projects.ts';
 /** Conditions that keep the users of one organization apart. */
 export const visibility: Mutation[] = [
   {
-    name: 'list_calls lists calls that others conducted as the own ones',
+    name: 'list_calls lists calls of others among those that the user conducted',
     file: 'services/calls/src/store/list-user-calls.ts',
     find: `.where('c.conducted_by', userId)`,
     replace: '',
@@ -48,14 +48,14 @@ export const visibility: Mutation[] = [
     tests,
   },
   {
-    name: 'list_projects lists projects that the user is only a member of as the own ones',
+    name: 'list_projects lists projects that the user is only a member of among the own ones',
     file: 'services/projects/src/handlers/list-user-projects.ts',
     find: '!mine || roles.created || roles.lead',
     replace: '!mine || roles.created || roles.lead || roles.member',
     tests,
   },
   {
-    name: 'list_projects lists archived projects without being asked',
+    name: 'list_projects lists archived projects by default',
     file: 'services/projects/src/store/list-projects.ts',
     find: '($3 or not is_archived)',
     replace: '$3::bool is not null',

@@ -8,8 +8,8 @@ import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 const CONNECTIONS = 4;
-/** Three quarters. */
-const PART = 3;
+/** The connections that statements for one node may take: three quarters. */
+const MAX_PER_NODE = 3;
 
 let created: TestDatabase;
 let superuser: Session;
@@ -31,8 +31,8 @@ afterAll(async () => {
 const read = (organization: string, text: string) =>
   database.read(credentialScope(organization, workFor(20_000)), { name: text, text });
 
-/** The organizations of two nodes of Citus, the larger crowd first; on plain PostgreSQL, all in one. */
-async function crowds(): Promise<[string[], string[]?]> {
+/** Returns the organizations of two Citus nodes, those of the fuller node first. On plain PostgreSQL, all are in the first list. */
+async function organizationsByNode(): Promise<[string[], string[]?]> {
   const ids = Array.from({ length: 40 }, (_, i) => `org-${i}`);
   const extension = await superuser.query(`select 1 from pg_extension where extname = 'citus'`);
   if (extension.length === 0) return [ids];
@@ -45,21 +45,21 @@ async function crowds(): Promise<[string[], string[]?]> {
   return [rows[0]!.ids, rows[1]!.ids];
 }
 
-it('statements for one node leave a quarter of the connections to the others; without nodes, they may have all', async () => {
-  const [here, elsewhere] = await crowds();
-  // The first statement of all tells the pool whether there are nodes.
+it('statements for one Citus node take at most three quarters of the connections; without Citus, they may take all', async () => {
+  const [here, elsewhere] = await organizationsByNode();
+  // The pool learns from its first statement whether this is Citus.
   await read(here[0]!, 'select 1');
   const locks = await openSession(created.url);
   await locks.query('select pg_advisory_lock(1)');
-  const blocked = () =>
+  const blockedSessions = () =>
     locks.query(`select 1 from pg_locks where locktype = 'advisory' and not granted and database =
       (select oid from pg_database where datname = current_database())`);
-  const silent = here.slice(0, 6).map((id) => read(id, 'select pg_advisory_xact_lock_shared(1)'));
-  const held = elsewhere ? PART : CONNECTIONS;
-  await expect.poll(blocked).toHaveLength(held);
-  // It would wait for the lock, too, if the others had all connections.
+  const blockedReads = here.slice(0, 6).map((id) => read(id, 'select pg_advisory_xact_lock_shared(1)'));
+  const held = elsewhere ? MAX_PER_NODE : CONNECTIONS;
+  await expect.poll(blockedSessions).toHaveLength(held);
+  // This would have to wait if the blocked statements had all connections.
   if (elsewhere) await read(elsewhere[0]!, 'select 1');
-  expect(await blocked()).toHaveLength(held);
+  expect(await blockedSessions()).toHaveLength(held);
   await locks.close();
-  await Promise.all(silent);
+  await Promise.all(blockedReads);
 });

@@ -5,7 +5,7 @@ import { fuzz } from '../run.ts';
 import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
 
-it('no request holds the event loop of a process for long', { timeout: 300_000 }, async () => {
+it('no request blocks the event loop of a process for long', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const system = await startFuzzSystem(database.url);
   try {

@@ -8,8 +8,8 @@ const probe = await startRedis();
 await probe?.stop();
 
 /**
- * A short form of `node trials/limits/run.ts`. A gateway that waits too long for the shared counter counts by itself, as it does on a machine that
- * halts for a moment. Such a measurement says nothing, so it is made again.
+ * A short form of `node trials/limits/run.ts`. A gateway whose request for the shared counter times out counts locally. That also happens if the machine
+ * stalls for a moment, which makes a measurement meaningless, so it is repeated.
  */
 describe.skipIf(!probe)('limits of three gateways', { timeout: 120_000 }, () => {
   const rule = { requests: 20, periodSeconds: 2 };
@@ -22,30 +22,30 @@ describe.skipIf(!probe)('limits of three gateways', { timeout: 120_000 }, () => 
   async function undisturbed<T>(measure: () => Promise<T>): Promise<T> {
     for (;;) {
       const before = await system.countFailures();
-      const seen = await measure();
-      if ((await system.countFailures()) === before) return seen;
+      const result = await measure();
+      if ((await system.countFailures()) === before) return result;
     }
   }
 
   it('are exact', async () => {
-    const seen = await undisturbed(() => exactness(system, 'rest', rule, 3));
-    expect(seen).toMatchObject({ admittedMin: 20, admittedMax: 20, refusedBelow: 0, faults: [] });
-    expect(seen.windows).toBeGreaterThanOrEqual(2);
+    const result = await undisturbed(() => exactness(system, 'rest', rule, 3));
+    expect(result).toMatchObject({ admittedMin: 20, admittedMax: 20, refusedBelow: 0, faults: [] });
+    expect(result.windows).toBeGreaterThanOrEqual(2);
   });
 
-  it('admit all clients that slept until the reset', async () => {
-    const seen = await undisturbed(() => atReset(system, { requests: 50, periodSeconds: 2 }));
-    expect(seen).toEqual({ admitted: 50, faults: [] });
+  it('admit all clients that wait until the reset', async () => {
+    const result = await undisturbed(() => atReset(system, { requests: 50, periodSeconds: 2 }));
+    expect(result).toEqual({ admitted: 50, faults: [] });
   });
 
   it.each(['Redis killed', 'rate-limit paused'] as const)(
-    'are counted by each gateway during the fault without an error, and are exact afterwards: %s',
+    'fall back to a separate count in each gateway, without an error, and are exact again afterwards: %s',
     async (victim) => {
-      let seen: Awaited<ReturnType<typeof outage>>;
-      do seen = await outage(system, victim, rule, { afterMs: 60, lastedMs: 1_500, windowsAfter: 1 });
-      while (seen.disturbed);
-      expect(seen).toMatchObject({ faults: [], after: [20], refusedBelowAfter: 0 });
-      expect(seen.mostAdmitted).toBeLessThanOrEqual(mostInOutage(system, rule.requests));
+      let result: Awaited<ReturnType<typeof outage>>;
+      do result = await outage(system, victim, rule, { afterMs: 60, lastedMs: 1_500, windowsAfter: 1 });
+      while (result.disturbed);
+      expect(result).toMatchObject({ faults: [], after: [20], refusedBelowAfter: 0 });
+      expect(result.mostAdmitted).toBeLessThanOrEqual(mostInOutage(system, rule.requests));
     },
   );
 });

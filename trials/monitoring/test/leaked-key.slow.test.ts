@@ -12,7 +12,7 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { programOf } from '@crs/testing/programs';
 
-// A key and a token leak on a Tuesday, and the runbook tells what they read.
+// Runs the commands of docs/runbooks/leaked-key.md after a key and a token have leaked, and checks that they list exactly what both read.
 
 const PAGE = new URL('../../../docs/runbooks/leaked-key.md', import.meta.url);
 const CRS = programOf('crs');
@@ -40,7 +40,7 @@ const callsOf = (organization: string) =>
     ...(organization === 'acme' && { conducted_by: n % 2 === 0 ? ANN : BOB }),
   }));
 
-/** Runs the runbook's commands that contain a text, as an operator would. @returns what they print, by line */
+/** Runs the one code block of the runbook that contains a text, as an operator would. @returns its output, by line */
 async function run(text: string, environment: Record<string, string>): Promise<string[]> {
   const found = blocks.filter((block) => block.includes(text));
   expect(found, text).toHaveLength(1);
@@ -56,8 +56,8 @@ async function run(text: string, environment: Record<string, string>): Promise<s
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** Resolves to an instant after the lines of all requests so far. */
-async function moment(): Promise<string> {
+/** Waits until all requests so far are logged. @returns a timestamp between these and the next ones */
+async function timestampNow(): Promise<string> {
   await vi.waitFor(() => expect(world.log.filter((line) => line.includes('"msg":"request"'))).toHaveLength(sent), {
     timeout: 10_000,
   });
@@ -105,14 +105,14 @@ beforeAll(async () => {
   const { apiKeys } = await world.operator.auth.listKeys({}, operator);
   const { tokens } = await world.operator.auth.listTokens({}, operator);
   ids = { key: apiKeys[0]!.keyId, grant: tokens[0]!.tokenId };
-  const [colleague, stranger] = [await world.createKey('acme'), await world.createKey('globex')];
+  const [colleague, foreignKey] = [await world.createKey('acme'), await world.createKey('globex')];
   const ann = toolClient(addresses.tools, token);
   const bob = toolClient(addresses.tools, await createToken(world.operator, 'acme', BOB));
 
   const { headers } = await get('/v1/calls/call_2', leaked);
   await get(`/v1/calls?${RANGE}`, leaked);
   await call(ann, 'get_call', { call_id: 'call_6' });
-  const FROM = await moment();
+  const FROM = await timestampNow();
   await get('/v1/calls/call_1', leaked);
   await get('/v1/calls/call_1', leaked);
   await get('/v1/calls/call_4', leaked);
@@ -121,16 +121,16 @@ beforeAll(async () => {
   await get(`/v1/calls?${RANGE}&per_page=3&page=2`, leaked);
   await get(`/v1/calls?${RANGE}&page=9`, leaked);
   await get('/v1/calls/call_5', colleague);
-  await get('/v1/calls/call_6', stranger);
+  await get('/v1/calls/call_6', foreignKey);
   await get(`/v1/calls?${RANGE}`, colleague);
   await call(ann, 'get_call', { call_id: 'call_8' });
   await call(ann, 'get_call', { call_id: 'call_3' });
   await call(ann, 'list_calls', { limit: 2 });
   await call(bob, 'list_calls', {});
-  const TO = await moment();
+  const TO = await timestampNow();
   await get('/v1/calls/call_7', leaked);
   await call(ann, 'list_calls', {});
-  await moment();
+  await timestampNow();
   day = { FROM, TO };
   await writeFile(join(folder, 'pod.log'), `(node:1) a warning of the runtime\n${world.log.join('')}`);
 });
@@ -139,27 +139,27 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true });
 });
 
-describe.skipIf(missing.length > 0)('by the runbook, an operator', () => {
-  it('finds the id of what leaked', async () => {
+describe.skipIf(missing.length > 0)('with the runbook, an operator', () => {
+  it('finds the ids of the leaked key and token', async () => {
     const secrets = { KEY: leaked, TOKEN: token };
     expect((await run('crs key list', {})).join('\n')).toMatch(new RegExp(`${ids.key}.*${leaked.slice(0, 8)}[^]*${ids.grant}`));
     expect(await run('key_directory', secrets)).toEqual([`acme|${ids.key}`]);
     expect(JSON.parse((await run('@base64d', secrets)).join(''))).toEqual({ organization: 'acme', grant_id: ids.grant });
   });
 
-  it('reads exactly what the key read on that day', async () => {
-    const known = { KEY_ID: ids.key, GRANT_ID: 'none' };
-    await run('> day.log', known);
-    await run('> used.log', known);
-    expect((await run('uniq -c', known)).map((line) => line.trim().replaceAll(/\s+/g, ' '))).toEqual([
+  it('lists exactly what the key read on that day', async () => {
+    const variables = { KEY_ID: ids.key, GRANT_ID: 'none' };
+    await run('> day.log', variables);
+    await run('> used.log', variables);
+    expect((await run('uniq -c', variables)).map((line) => line.trim().replaceAll(/\s+/g, ' '))).toEqual([
       '3 127.0.0.1 getCall 200',
       '1 127.0.0.1 getCall 304',
       '1 127.0.0.1 getCall 404',
       '2 127.0.0.1 listCalls 200',
     ]);
-    expect(await run('.call_id // empty', known)).toEqual(['call_1', 'call_4']);
+    expect(await run('.call_id // empty', variables)).toEqual(['call_1', 'call_4']);
     const query = { start_date: '2025-01-01T00:00:00.000Z', end_date: '2026-01-01T00:00:00.000Z', page: 2, per_page: 3 };
-    expect((await run('{time, operation', known)).map((line) => JSON.parse(line))).toEqual([
+    expect((await run('{time, operation', variables)).map((line) => JSON.parse(line))).toEqual([
       {
         time: expect.any(String),
         operation: 'listCalls',
@@ -170,28 +170,28 @@ describe.skipIf(missing.length > 0)('by the runbook, an operator', () => {
         last_id: 'call_3',
       },
     ]);
-    // As the role of calls, which row-level security binds.
-    const pages = { ...known, PGOPTIONS: '-c role=crs_calls' };
+    // Runs under the role of calls, because row-level security doesn't apply to a superuser.
+    const pages = { ...variables, PGOPTIONS: '-c role=crs_calls' };
     expect(await run('pages.json', pages)).toEqual(['3 3 call_5', '3 3 call_4', '3 3 call_3']);
-    expect(await run('createProject', known)).toEqual([]);
+    expect(await run('createProject', variables)).toEqual([]);
   });
 
-  it('reads what the token read, and sees which pages were filtered', async () => {
-    const known = { KEY_ID: 'none', GRANT_ID: ids.grant };
-    await run('> used.log', known);
-    expect(await run('.call_id // empty', known)).toEqual(['call_8']);
-    expect((await run('uniq -c', known)).join()).toContain('get_call\t404');
-    // Ann's page is call_0 and call_2. Between them lies a call that she doesn't see, so the numbers differ.
-    expect(await run('pages.json', known)).toEqual(['2 3 call_2', '2 3 call_1', '2 3 call_0']);
+  it('lists what the token read, and which of its pages were filtered', async () => {
+    const variables = { KEY_ID: 'none', GRANT_ID: ids.grant };
+    await run('> used.log', variables);
+    expect(await run('.call_id // empty', variables)).toEqual(['call_8']);
+    expect((await run('uniq -c', variables)).join()).toContain('get_call\t404');
+    // Ann's page had call_0 and call_2. Call_1 is between them, but she may not see it, so the row counts differ.
+    expect(await run('pages.json', variables)).toEqual(['2 3 call_2', '2 3 call_1', '2 3 call_0']);
   });
 
-  it('revokes both, and sees who tries them still', async () => {
+  it('revokes both, and sees who still tries them', async () => {
     await run('crs key revoke', { KEY_ID: ids.key, GRANT_ID: ids.grant });
-    const tried = world.log.length;
+    const linesBefore = world.log.length;
     await vi.waitFor(async () => expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401), 20_000);
     expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401);
     await vi.waitFor(async () => {
-      await writeFile(join(folder, 'day.log'), world.log.slice(tried).join(''));
+      await writeFile(join(folder, 'day.log'), world.log.slice(linesBefore).join(''));
       const tries = (await run('DIGITS=', { KEY: leaked })).map((line) => line.split('\t'));
       expect(new Set(tries.map(([, address, status]) => `${address} ${status}`))).toEqual(new Set(['127.0.0.1 401']));
       expect(tries.reduce((sum, [, , , count]) => sum + Number(count), 0)).toBe(2);

@@ -9,39 +9,39 @@ import { rules, type Recording } from '@crs/monitoring/rules';
 import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
-import { startScene, type Lone, type Scene } from '../scene.ts';
+import { startScene, type SeparateProcess, type Scene } from '../scene.ts';
 
-// Real processes meet the faults that alerts are about. Rules, dashboards and runbooks may name only metrics and log lines of these processes.
+// Causes the faults that alerts are about in real processes. Rules, dashboards and runbooks may use only metrics and log lines that these have emitted.
 
 const known: Known = new Map();
-/** Some commands need this program. */
+/** Whether jq is installed. Commands that need it are skipped otherwise. */
 const hasJq = !spawnSync('jq', ['--version']).error;
 let scene: Scene;
-let secure: Lone;
+let secureRateLimit: SeparateProcess;
 let traffic: ReturnType<Scene['traffic']>;
 
 async function scrape(): Promise<void> {
-  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secure.ops];
+  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secureRateLimit.ops];
   for (const address of addresses) {
-    const answer = await fetch(`http://${address}/metrics`).catch(() => undefined);
-    if (answer) readScrape(await answer.text(), known);
+    const response = await fetch(`http://${address}/metrics`).catch(() => undefined);
+    if (response) readScrape(await response.text(), known);
   }
 }
 
-/** Resolves when a source contains a text. */
-const appears = (text: RegExp, read: () => Promise<string>) =>
+/** Waits until a source contains a text. */
+const waitForText = (text: RegExp, read: () => Promise<string>) =>
   vi.waitFor(async () => {
     if (!text.test(await read())) throw new Error(`${text} did not appear`);
   }, 30_000);
-const logged = (name: string, text: RegExp) => appears(text, () => readFile(join(scene.logs, `${name}.log`), 'utf8'));
-const counted = (name: ProcessName, text: RegExp) =>
-  appears(text, async () => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text());
+const waitForLog = (name: string, text: RegExp) => waitForText(text, () => readFile(join(scene.logs, `${name}.log`), 'utf8'));
+const waitForMetric = (name: ProcessName, text: RegExp) =>
+  waitForText(text, async () => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text());
 
 beforeAll(async () => {
   scene = await startScene();
-  const { certificates, ...lone } = await scene.secure();
-  secure = lone;
-  await scene.lone('calls', {
+  const { certificates, ...rateLimit } = await scene.startWithTls();
+  secureRateLimit = rateLimit;
+  await scene.startSeparately('calls', {
     CRS_ADMIN_LISTEN: '127.0.0.1:0',
     CRS_AUTH_ADDRESS: '127.0.0.1:9',
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
@@ -53,69 +53,69 @@ beforeAll(async () => {
   await scene.guessOperator();
   await scene.importLines();
   await scene.importWhileFeedIsHeld();
-  await scene.crowd();
+  await scene.sendBurst();
   await scrape();
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');
   // A missing table is a bug, so requests end with 500.
   await runStatement('alter table calls.calls rename to missing', scene.system.databaseUrl);
-  await logged('api-gateway', /"level":"error"/);
+  await waitForLog('api-gateway', /"level":"error"/);
   await runStatement('alter table calls.missing rename to calls', scene.system.databaseUrl);
   if (redis) {
     await redis.kill();
-    await counted('api-gateway', /^crs_ratelimit_failures_total\{/m);
-    await logged('rate-limit', /Redis is not available/);
+    await waitForMetric('api-gateway', /^crs_ratelimit_failures_total\{/m);
+    await waitForLog('rate-limit', /Redis is not available/);
   }
   await scrape();
   await processes.kill('rate-limit');
-  await counted('api-gateway', /^crs_breaker_open\{.*target="rate-limit".*\} 1$/m);
+  await waitForMetric('api-gateway', /^crs_breaker_open\{.*target="rate-limit".*\} 1$/m);
   await stalled;
-  // Without PostgreSQL, no call would get as far as a tool: auth couldn't tell whose it is.
+  // Done before PostgreSQL stops: without it, auth can't verify tokens, so no tool would be called.
   await processes.kill('calls');
-  await counted('tool-gateway', /^crs_tool_call_duration_count\{.*http_response_status_code="50[34]"/m);
+  await waitForMetric('tool-gateway', /^crs_tool_call_duration_count\{.*http_response_status_code="50[34]"/m);
   await processes.start('calls');
   for (const relay of relays.get('postgres')!) await relay.close();
-  await counted('api-gateway', /^http_server_request_duration_count\{.*http_response_status_code="50[34]"/m);
-  await counted('auth', /^db_client_operation_duration_count\{.*error_type="(?:57P..|E[A-Z]+|disconnected)"/m);
+  await waitForMetric('api-gateway', /^http_server_request_duration_count\{.*http_response_status_code="50[34]"/m);
+  await waitForMetric('auth', /^db_client_operation_duration_count\{.*error_type="(?:57P..|E[A-Z]+|disconnected)"/m);
   await scrape();
   for (const relay of relays.get('postgres')!) await relay.open();
   await redis?.start();
   await processes.start('rate-limit');
-  await counted('rate-limit', /^crs_ratelimit_checks_total\{/m);
-  await logged('rate-limit-alone', /new certificates could not be used/);
+  await waitForMetric('rate-limit', /^crs_ratelimit_checks_total\{/m);
+  await waitForLog('rate-limit-alone', /new certificates could not be used/);
 }, 240_000);
 afterAll(async () => {
   await traffic?.stop();
   await scene?.stop();
 });
 
-const recorded = new Map<string, string[]>();
+const recordingRules = new Map<string, string[]>();
 const all = rules().groups.flatMap((group) => group.rules as (Recording | Alert)[]);
-for (const rule of all) if ('record' in rule) recorded.set(rule.record, [...readExpression(rule.expr).grouped, 'slo']);
-const shownBy = (text: string) => [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!);
+for (const rule of all) if ('record' in rule) recordingRules.set(rule.record, [...readExpression(rule.expr).grouped, 'slo']);
+const labelsUsedIn = (text: string) => [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!);
 
-/** Without redis-server on the machine there are no metrics of Redis. */
-const problemsOf = (expression: string, shown: string[] = []) => {
-  const problems = unknowns(expression, known, recorded, shown);
+/** Ignores problems with Redis metrics if redis-server is not installed. */
+const problemsOf = (expression: string, labels: string[] = []) => {
+  const problems = unknowns(expression, known, recordingRules, labels);
   return scene.system.redis ? problems : problems.filter((problem) => !/redis/.test(problem));
 };
 
-test('rules ask for metrics that exist, and their texts show labels that exist', () => {
+test('rules query only metrics that exist, and their annotations use only labels that exist', () => {
   const problems = all.flatMap((rule) => {
-    const shown = 'alert' in rule ? shownBy(Object.values(rule.annotations).join(' ')) : [];
-    return problemsOf(rule.expr, shown).map((problem) => `${'alert' in rule ? rule.alert : rule.record}: ${problem}`);
+    const labels = 'alert' in rule ? labelsUsedIn(Object.values(rule.annotations).join(' ')) : [];
+    return problemsOf(rule.expr, labels).map((problem) => `${'alert' in rule ? rule.alert : rule.record}: ${problem}`);
   });
   expect(problems).toEqual([]);
 });
 
-test.each(DASHBOARDS)('the dashboard $title asks for metrics that exist', (dashboard) => {
+test.each(DASHBOARDS)('the dashboard $title queries only metrics that exist', (dashboard) => {
   const problems = queriesOf(dashboard).flatMap(({ panel, expr, legend }) =>
-    problemsOf(expr, shownBy(legend)).map((problem) => `${panel}: ${problem}`),
+    problemsOf(expr, labelsUsedIn(legend)).map((problem) => `${panel}: ${problem}`),
   );
   expect(problems).toEqual([]);
 });
 
-// The traffic goes on meanwhile: the commands look at counters that Redis forgets after a minute.
-test.each(await readRunbooks())('each command and query of the runbook $name finds something', async (runbook) => {
+// Needs the traffic to continue: some commands read counters that expire in Redis after a minute.
+test.each(await readRunbooks())('each command and query of the runbook $name returns something', async (runbook) => {
   const problems = runbook.queries.flatMap((query) => problemsOf(query).map((problem) => `${query}: ${problem}`));
   for (const command of runbook.commands) {
     if (!scene.system.redis && /redis/i.test(command)) continue;

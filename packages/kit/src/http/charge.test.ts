@@ -7,7 +7,7 @@ const NOW = 1_750_000_000_400;
 afterEach(() => void vi.useRealTimers());
 
 it.each([1, 599, 600, 601, 1_000, 59_999, 60_000])(
-  'a client that waits as long as a refusal says finds a window closed that is open for %i ms, and waits less than a second too long',
+  'a refusal %i ms before the window closes states the wait in seconds, rounded up',
   (resetInMs) => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOW });
     const decision = { allowed: false, limit: 60, remaining: 0, resetInMs, source: 'service' } as const;
@@ -30,7 +30,7 @@ it('a request over IPv6 is charged to its /64, and to its /56 and /48 with wider
   });
 });
 
-it('a request over IPv4 is charged to its address alone, apart for each purpose', () => {
+it('a request over IPv4 is charged only to its address, with a separate counter for each purpose', () => {
   expect(addressCheck('192.0.2.1', RULE)).toEqual({ kind: 'address', id: '192.0.2.1', rule: RULE });
   expect(addressCheck('192.0.2.1', RULE, 'sign-in')).toEqual({ kind: 'address', id: '192.0.2.1 sign-in', rule: RULE });
 });

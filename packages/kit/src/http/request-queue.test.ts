@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { RequestQueue } from './request-queue.ts';
 
-/** More than the default rate limit of an organization, whose requests may all arrive at once. */
+/** Above an organization's default rate limit, because all requests that the limit admits may arrive at once. */
 const WAITING = 1_000;
 
-it('holds a thousand waiting requests of an organization, and refuses further ones as overload', async () => {
+it('the queue holds a thousand waiting requests of one organization, and refuses further ones as overload', async () => {
   const queue = new RequestQueue({ concurrency: 1, perKey: 1, tenantMetrics: false });
   const held = Promise.withResolvers<void>();
   const run = (key: string) => queue.run(key, { deadline: Date.now() + 60_000 }, () => held.promise);

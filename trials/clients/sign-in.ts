@@ -61,7 +61,7 @@ for (const [name, value] of [
   const wrong = new URL(assistant.authorizationUrl!);
   wrong.searchParams.set(name, value);
   const response = await page.goto(wrong.href);
-  assert.equal(response.status(), 400);
+  assert.equal(response?.status(), 400);
   assert.equal(page.url(), wrong.href);
   say(`another ${name}: ${await page.getByRole('heading').innerText()}`);
 }

@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 /** Returns the pattern of test files with this suffix before `.test.ts`. */
 const endingWith = (suffix: string) => `**/test/**/*.${suffix}.test.ts`;
+/** Set by `.ci/openapi/run`. */
+const RECORDED = process.env['CRS_TEST_REST_PROXY'] ? ['testing/src/check-exchanges.ts'] : [];
 const CHARTS = 'charts/tools/test/**/*.test.ts';
 const CLIENTS = 'clients/scenarios/test/**/*.test.ts';
 
@@ -13,24 +15,24 @@ function project(name: string, include: string, settings: object = {}) {
     expect: { poll: { timeout: 10_000 } },
   };
   // A worker loads modules once for all its files, so tests must leave no global state behind.
-  return { test: { name, include: [include], isolate: false, ...times, ...settings } };
+  return { test: { name, include: [include], isolate: false, setupFiles: RECORDED, ...times, ...settings } };
 }
 
 export default defineConfig({
   test: {
     globalSetup: 'testing/src/setup.ts',
-    // With more workers than cores, the tests take longer in total.
-    maxWorkers: 2,
+    // One more than most small machines have cores: tests often wait for a timeout, a poll or the disk.
+    maxWorkers: 3,
     projects: [
       project('tests', '**/{src,test}/**/*.test.ts', {
-        exclude: ['**/node_modules/**', ...['traced', 'alone', 'faults'].map(endingWith), CHARTS, CLIENTS],
+        exclude: ['**/node_modules/**', ...['traced', 'alone', 'slow'].map(endingWith), CHARTS, CLIENTS],
       }),
       // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.
-      project('traced', endingWith('traced'), { setupFiles: 'testing/src/start-telemetry.ts' }),
+      project('traced', endingWith('traced'), { setupFiles: ['testing/src/start-telemetry.ts', ...RECORDED] }),
       // These start OpenTelemetry with their own settings, which is possible only once per process.
       project('alone', endingWith('alone'), { isolate: true }),
-      // These kill and restart processes, which takes minutes. `.ci/run` runs them.
-      ...(process.env['CRS_TEST_FAULTS'] ? [project('faults', endingWith('faults'))] : []),
+      // These kill processes, wait for real time or measure it. `.ci/run` runs them.
+      ...(process.env['CRS_TEST_SLOW'] ? [project('slow', endingWith('slow'))] : []),
       // These render the charts with the Helm that `.ci/charts/run` installs.
       ...(process.env['HELM'] ? [project('charts', CHARTS)] : []),
       // These run the packed clients, which `.ci/clients/run` installs and lists in a file.

@@ -1,3 +1,4 @@
+/** Measures a load on a server: latencies, and the CPU time of its processes. */
 import { countStatuses, generateLoad } from './offer.ts';
 import { median, quantile } from './report.ts';
 import { cpuSeconds } from './system.ts';

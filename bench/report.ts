@@ -1,3 +1,4 @@
+/** Command-line options, rounds and printed results of the benchmarks. */
 import { parseArgs } from 'node:util';
 import type { Result } from './load.ts';
 

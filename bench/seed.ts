@@ -1,3 +1,4 @@
+/** Creates many calls by SQL for the benchmarks. */
 import { load } from '@crs/testing/load';
 import pg from 'pg';
 import { EMAIL, type System } from './system.ts';

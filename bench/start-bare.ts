@@ -1,3 +1,4 @@
+/** Starts the baseline servers of the benchmarks, which return constant bytes or the rows of a single query. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';

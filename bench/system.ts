@@ -1,3 +1,4 @@
+/** The system that the benchmarks measure, and its organizations. */
 import { connect } from '@crs/crs/connection';
 import { prepareDatabase } from '@crs/local/stack';
 import { createKey, createToken } from '@crs/testing/credentials';

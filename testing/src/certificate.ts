@@ -1,3 +1,4 @@
+/** Issues certificates for tests. */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 

@@ -1,3 +1,4 @@
+/** Checks on plain PostgreSQL that Citus would accept a statement. */
 import type { SentStatement } from './intercept-statements.ts';
 
 /** Patterns of statements on tenant tables that Citus refuses. */

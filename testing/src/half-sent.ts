@@ -1,3 +1,4 @@
+/** Incomplete HTTP requests, for tests of how servers time them out. */
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+/** Blocks statements or commits of the system under test, so that a test can act at a certain moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from './sql.ts';
 
@@ -31,24 +32,35 @@ export async function whileHeld<T extends object>(
   work: () => Promise<void>,
   { reads = false } = {},
 ): Promise<T> {
-  const lockSession = await openSession(databaseUrl);
-  const pollSession = await openSession(databaseUrl);
+  const locks = await openSession(databaseUrl);
   try {
-    await lockSession.query('begin');
-    if (at === 'statement') await lockSession.query(`lock table ${table} in ${reads ? 'access exclusive' : 'share'} mode`);
-    else await lockSession.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [table]);
-    const started = begin();
-    const blockedQuery = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
-    const until = Date.now() + 20_000;
-    while ((await pollSession.query(blockedQuery, [by])).length === 0) {
-      if (Date.now() > until) throw new Error(`${by} doesn't wait at ${table}`);
-      await sleep(10);
-    }
+    await locks.query('begin');
+    if (at === 'statement') await locks.query(`lock table ${table} in ${reads ? 'access exclusive' : 'share'} mode`);
+    else await locks.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [table]);
+    const begun = begin();
+    await lockWaiter(databaseUrl, by);
     await work();
-    return started;
+    return begun;
   } finally {
     // Closing the session ends its transaction.
-    await lockSession.close();
-    await pollSession.close();
+    await locks.close();
+  }
+}
+
+/** Resolves once a connection with this application name waits for a lock. @returns the id of its server process */
+export async function lockWaiter(databaseUrl: string, applicationName: string): Promise<number> {
+  // A session of its own, because PostgreSQL shows the same activity until the end of a transaction.
+  const session = await openSession(databaseUrl);
+  try {
+    for (const until = Date.now() + 20_000; Date.now() < until; await sleep(10)) {
+      const [waiter] = await session.query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`,
+        [applicationName],
+      );
+      if (waiter) return waiter.pid;
+    }
+    throw new Error(`${applicationName} doesn't wait for a lock`);
+  } finally {
+    await session.close();
   }
 }

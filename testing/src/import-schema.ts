@@ -1,4 +1,4 @@
-/** Generates the JSON Schema of import lines, and the tables of docs/import.md, from the schemas that the services parse lines by. */
+/** Generates the JSON Schema of import lines, and the lists of fields in docs/import.md, from the schemas by which the services validate the lines. */
 import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
@@ -73,25 +73,27 @@ function print(value: unknown, levels: number, indent = ''): string {
   return `{\n${entries.join(',\n')}\n${indent}}`;
 }
 
-/** Renders, in Markdown, a heading and a table of fields for each type of record. */
-export function fieldTables(): string {
+/** Markdown: a heading and a list of fields for each type of record. */
+export function fieldLists(): string {
   const { $defs } = importSchema();
-  return TYPES.map((type) => {
-    const rows = rowsOf($defs![type] as Json, '').map((cells) => `| ${cells.join(' | ')} |`);
-    return [`### \`${type}\``, '', '| field | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
-  }).join('\n\n');
+  return TYPES.map((type) => [`### \`${type}\``, '', ...itemsOf($defs![type] as Json, '')].join('\n')).join('\n\n');
 }
 
-function rowsOf({ properties = {}, required = [] }: Json, path: string): string[][] {
+function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
     if (path === '' && ['type', 'deleted'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
-    const absent = field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``;
+    const use = required.includes(name) ? ', **required**' : defaultOf(field);
     return [
-      [`\`${path}${name}\``, valueOf(field), required.includes(name) ? '**required**' : absent, field.description ?? ''],
-      ...rowsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
+      `- \`${path}${name}\` (${valueOf(field)}${use}): ${field.description}`,
+      ...itemsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
     ];
   });
+}
+
+/** Formats a default value. Returns nothing for null and an empty list, the usual defaults. */
+function defaultOf({ default: value }: Json): string {
+  return (value ?? null) === null || Array.isArray(value) ? '' : `, default \`${JSON.stringify(value)}\``;
 }
 
 function valueOf(field: Json): string {
@@ -110,7 +112,7 @@ function valueOf(field: Json): string {
   if (items)
     return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} objects`}`;
   if (title !== undefined) return title;
-  if (format !== undefined) return { uuid: 'UUID', 'date-time': 'instant' }[format] ?? format;
+  if (format !== undefined) return { uuid: 'UUID', 'date-time': 'timestamp' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;
   const range = maximum === undefined ? (minimum === undefined ? '' : `, at least ${minimum}`) : `, ${minimum} to ${maximum}`;
   const word = { string: 'text', integer: 'whole number', boolean: '`true` or `false`' }[type as string] ?? String(type);

@@ -1,3 +1,4 @@
+/** Two instances of the whole system on one database, for tests of what instances share. */
 import { connect, type Connection } from '@crs/crs/connection';
 import { inject } from 'vitest';
 import { loader, type TryLoad } from './load.ts';
@@ -5,20 +6,38 @@ import { createDatabase } from './postgres.ts';
 import { startProcesses, type Processes } from './processes.ts';
 import { startRedis } from './redis.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
+import { startServices, type World } from './world.ts';
 
-/** One process of each service. They only call each other, never a process of another lane. */
-export interface Lane extends Processes {
+/**
+ * One instance of each service. They call each other, and no instance of the other lane. Tests use two lanes on one database to check that
+ * each instance sees what was changed through another one.
+ */
+export interface Lane {
+  /** Origin of the REST API. */
+  api: string;
+  /** `host:port` of the tools. */
+  tools: string;
   /** The operator's connection to the admin listeners of this lane. */
   operator: Connection;
   tryLoad: TryLoad;
 }
 
-/** Starts two lanes on one database and one Redis, to test that changes made in one lane take effect in the other. */
-export async function startLanes(): Promise<{ lanes: [Lane, Lane]; close: () => Promise<void> }> {
+/** A system as the first lane, and a second one in this process. */
+export async function addLane(world: World): Promise<{ lanes: [Lane, Lane]; close: () => Promise<void> }> {
+  const { stop, ...second } = await startServices(world.databaseUrl, []);
+  return { lanes: [laneOf(world), laneOf(second)], close: stop };
+}
+
+function laneOf({ stack: { addresses }, operator }: Pick<World, 'stack' | 'operator'>): Lane {
+  return { api: `http://${addresses.api}`, tools: addresses.tools, operator, tryLoad: loader(operator) };
+}
+
+/** Starts two lanes of processes, on one database and one Redis. */
+export async function startLanes(): Promise<{ lanes: [Lane & Processes, Lane & Processes]; close: () => Promise<void> }> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const redis = await startRedis();
-  const start = async (): Promise<Lane> => {
-    // High, because tests send more requests with a revoked credential than the default limit of an address allows.
+  const start = async () => {
+    // Tests send more requests with a revoked credential than the default limit of an address allows.
     const environment = { CRS_ADDRESS_RATE_LIMIT: '1000000/60' };
     const processes = await startProcesses({ databaseUrl: database.url, secret: SECRET, redisUrl: redis?.url, environment });
     const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });

@@ -1,3 +1,4 @@
+/** Validates log lines against the published schema. */
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

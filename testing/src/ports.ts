@@ -1,3 +1,4 @@
+/** Free ports for tests that start servers. */
 import { createServer } from 'node:net';
 
 // Below the range of ephemeral ports: otherwise an outgoing connection could take the port of a process that is being restarted.

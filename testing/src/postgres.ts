@@ -1,5 +1,6 @@
+/** PostgreSQL servers and databases for tests. */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@crs/kit/process/log';
@@ -40,7 +41,9 @@ export async function startTestPostgres(locale: Locale = { icu: 'en-US' }): Prom
       },
     };
   } catch (error) {
-    await rm(dataDir, { recursive: true, force: true });
+    // If PostgreSQL's user can't reach this directory, its data is elsewhere, as this file says.
+    const elsewhere = await readFile(join(dataDir, 'postgres/location'), 'utf8').catch(() => dataDir);
+    for (const path of [elsewhere, dataDir]) await rm(path, { recursive: true, force: true });
     throw error;
   }
 }

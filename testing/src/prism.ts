@@ -25,75 +25,78 @@ interface Exchange {
 
 export interface Recorder {
   rest: Rest;
-  /** Replays the exchanges through Prism. @throws Error that lists the exchanges that violate the document */
-  stop(): Promise<void>;
+  /** Replays the exchanges since the last check through Prism. @throws Error that lists the exchanges that violate the document */
+  check(): Promise<void>;
 }
 
 /**
- * Creates a client of the gateway that records each exchange (a request and its response), so that tests use the gateway directly, at full speed. At the
- * end, sends each request to Prism, which forwards it to a stub that repeats the gateway's response. An exchange violates the document if its response
- * isn't as documented, or if the gateway served a request that the document excludes.
+ * Creates a client of the gateway that records each exchange (a request and its response), so that tests use the gateway directly, at full speed. A check
+ * sends each request to Prism, which forwards it to a stub that repeats the gateway's response. An exchange violates the document if its response isn't
+ * as documented, or if the gateway served a request that the document excludes.
  */
 export async function startRecorder(origin: string): Promise<Recorder> {
   const send = restClient(origin);
-  const directory = await mkdtemp(join(tmpdir(), 'crs-prism-'));
-  const document = join(directory, 'openapi.json');
-  const { text, json } = await send('/v1/openapi.json');
-  await writeFile(document, text);
+  const { text: document, json } = await send('/v1/openapi.json');
   const isDocumented = matcher((json as { paths: Record<string, object> }).paths);
+  let exchanges: Exchange[] = [];
+  return {
+    rest: async (path, request = {}) => {
+      const response = await send(path, request);
+      const skipped = isDocumented(path, request.method ?? 'GET') ? whyNot(path, request) : 'not in the document';
+      if (skipped === undefined) exchanges.push({ path, request, response });
+      else report({ method: request.method ?? 'GET', path, status: response.status, skipped });
+      return response;
+    },
+    check: async () => {
+      const recorded = exchanges;
+      exchanges = [];
+      const broken = recorded.length === 0 ? [] : await replayAll(document, recorded);
+      if (broken.length > 0) throw new Error(`exchanges that violate the OpenAPI document:\n${broken.join('\n')}`);
+    },
+  };
+}
 
-  const exchanges = new Map<string, Exchange>();
+/** @param document the OpenAPI document @returns a line for each exchange that violates it */
+async function replayAll(document: string, exchanges: Exchange[]): Promise<string[]> {
   const stub = createServer((request, response) => {
-    const recorded = exchanges.get(String(request.headers[EXCHANGE]))!.response;
+    const recorded = exchanges[Number(request.headers[EXCHANGE])]!.response;
     const headers = [...recorded.headers].filter(([name]) => !NOT_REPLAYED.has(name));
     response.writeHead(recorded.status, Object.fromEntries(headers)).end(recorded.text);
   });
   stub.listen(0, '127.0.0.1');
   await once(stub, 'listening');
   const { port } = stub.address() as AddressInfo;
-  const prism = await startPrism(document, `http://127.0.0.1:${port}/v1`);
-
-  async function replay(id: string): Promise<void> {
-    const { path, request, response } = exchanges.get(id)!;
-    const { method = 'GET', body, key, headers } = request;
-    const replayed = await fetch(`${prism.origin}${path.slice('/v1'.length)}`, {
-      method,
-      // Prism recognizes the scheme only as `Bearer`, although it is case-insensitive.
-      headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...oneSpelling(headers), [EXCHANGE]: id },
-      ...(body !== undefined && { body }),
-    });
-    await replayed.arrayBuffer();
-    if (replayed.status !== response.status) throw new Error(`Prism responded to ${method} ${path} itself: ${replayed.status}`);
-    const found = violations(replayed.headers.get('sl-violations'), response.status);
-    report({ method, path, status: response.status, violations: found });
-    if (found.length > 0) broken.push(`${method} ${path} ${response.status}: ${JSON.stringify(found)}`);
+  const directory = await mkdtemp(join(tmpdir(), 'crs-prism-'));
+  await writeFile(join(directory, 'openapi.json'), document);
+  const prism = await startPrism(join(directory, 'openapi.json'), `http://127.0.0.1:${port}/v1`);
+  try {
+    const broken: string[] = [];
+    for (const [id, exchange] of exchanges.entries()) {
+      const found = await replay(prism.origin, String(id), exchange);
+      const { path, request, response } = exchange;
+      const method = request.method ?? 'GET';
+      report({ method, path, status: response.status, violations: found });
+      if (found.length > 0) broken.push(`${method} ${path} ${response.status}: ${JSON.stringify(found)}`);
+    }
+    return broken;
+  } finally {
+    prism.child.kill();
+    stub.close();
+    await rm(directory, { recursive: true });
   }
+}
 
-  const broken: string[] = [];
-  return {
-    rest: async (path, request = {}) => {
-      const response = await send(path, request);
-      const skipped = isDocumented(path, request.method ?? 'GET') ? whyNot(path, request) : 'not in the document';
-      if (skipped !== undefined) {
-        report({ method: request.method ?? 'GET', path, status: response.status, skipped });
-        return response;
-      }
-      const id = String(exchanges.size);
-      exchanges.set(id, { path, request, response });
-      return response;
-    },
-    stop: async () => {
-      try {
-        // Prism would slow the tests down, so it runs after them.
-        for (const id of exchanges.keys()) await replay(id);
-      } finally {
-        prism.child.kill();
-        stub.close();
-        await rm(directory, { recursive: true });
-      }
-      if (broken.length > 0) throw new Error(`exchanges that violate the OpenAPI document:\n${broken.join('\n')}`);
-    },
-  };
+async function replay(origin: string, id: string, { path, request, response }: Exchange): Promise<Violation[]> {
+  const { method = 'GET', body, key, headers } = request;
+  const replayed = await fetch(`${origin}${path.slice('/v1'.length)}`, {
+    method,
+    // Prism recognizes the scheme only as `Bearer`, although it is case-insensitive.
+    headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...oneSpelling(headers), [EXCHANGE]: id },
+    ...(body !== undefined && { body }),
+  });
+  await replayed.arrayBuffer();
+  if (replayed.status !== response.status) throw new Error(`Prism responded to ${method} ${path} itself: ${replayed.status}`);
+  return violations(replayed.headers.get('sl-violations'), response.status);
 }
 
 /** Returns why Prism 5.16 can't replay a request; undefined if it can. */

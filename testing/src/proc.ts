@@ -1,3 +1,4 @@
+/** Reads processes from /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;

@@ -1,3 +1,4 @@
+/** The whole system as separate processes, as in production, for tests and trials that kill, pause or measure them. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';

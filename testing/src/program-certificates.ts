@@ -24,7 +24,7 @@ export class ProgramCertificates {
     return join(this.#directory, program);
   }
 
-  /** Returns the TLS settings of each program: it presents its own certificate, and admits others by name. */
+  /** Returns the settings of TLS for each program: it presents its own certificate, and admits other programs by name. */
   settings(): NonNullable<ProcessesConfig['environments']> {
     const of = (program: Program) => ({ CRS_TLS_DIR: this.directoryOf(program), CRS_TLS_PEER_DOMAIN: PEER_DOMAIN });
     return Object.fromEntries(PROCESS_NAMES.map((program) => [program, of(program)]));

@@ -1,3 +1,4 @@
+/** A Redis server for tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

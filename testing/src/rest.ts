@@ -1,3 +1,4 @@
+/** A client of the REST API for tests. */
 import { expect } from 'vitest';
 
 export interface RestResponse {

@@ -1,3 +1,4 @@
+/** Global set-up of the tests: the PostgreSQL server and the template database that they share. */
 import { prepareDatabase } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
 import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';

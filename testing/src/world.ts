@@ -1,3 +1,4 @@
+/** The whole system in the process of a test. */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -36,6 +37,8 @@ export interface World {
   /** Runs SQL as superuser, who bypasses row-level security. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
+  /** Checks the REST requests and responses since the last check against the OpenAPI document, if `CRS_TEST_REST_PROXY=prism` records them. */
+  checkExchanges(): Promise<void>;
 }
 
 /** A system that one test file started, on a database of its own. */
@@ -51,6 +54,11 @@ let shared: Promise<World> | undefined;
  */
 export function sharedWorld(): Promise<World> {
   return (shared ??= startWorld());
+}
+
+/** Checks the REST requests and responses of the shared system since the last check against the OpenAPI document, if they are recorded. */
+export async function checkExchanges(): Promise<void> {
+  await (await shared)?.checkExchanges();
 }
 
 /** Returns an organization id that no other test file uses. */
@@ -70,33 +78,8 @@ export async function startWorld(
   admin.on('error', () => {});
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];
-  const destination = { write: (line: string) => void log.push(line) };
-  const stack = await startStack(
-    {
-      adminDatabaseUrl: database.url,
-      secret: SECRET,
-      operatorCredential: OPERATOR_CREDENTIAL,
-      apiListen: '127.0.0.1:0',
-      toolsListen: '127.0.0.1:0',
-      toolsUrl: TOOLS_URL,
-      // High, because tests send more requests than the default limit of an address allows.
-      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
-      ...overrides,
-    },
-    (service) => createLogger(service, { level: 'debug', destination }),
-  );
-  const { addresses } = stack;
-  const operator = connect({
-    addresses: {
-      auth: addresses.authAdmin,
-      projects: addresses.projectsAdmin,
-      calls: addresses.callsAdmin,
-      entities: addresses.entitiesAdmin,
-    },
-    credential: OPERATOR_CREDENTIAL,
-  });
-
-  const origin = `http://${addresses.api}`;
+  const { stack, operator, stop } = await startServices(database.url, log, overrides);
+  const origin = `http://${stack.addresses.api}`;
   const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await startRecorder(origin) : undefined;
 
   return {
@@ -109,12 +92,41 @@ export async function startWorld(
     load: (records) => load(operator, records),
     createKey: (organization, options) => createKey(operator, organization, options),
     query: (text, values) => admin.query(text, values),
+    checkExchanges: async () => prism?.check(),
     close: async () => {
       await admin.end();
-      operator.close();
-      await stack.stop();
+      await stop();
       await database.drop();
-      await prism?.stop();
+      await prism?.check();
     },
   };
+}
+
+/** Starts all services in this process, on a database with every schema. @param log receives the lines of their logs */
+export async function startServices(databaseUrl: string, log: string[], overrides: Partial<StackConfig> = {}) {
+  const destination = { write: (line: string) => void log.push(line) };
+  const stack = await startStack(
+    {
+      adminDatabaseUrl: databaseUrl,
+      secret: SECRET,
+      operatorCredential: OPERATOR_CREDENTIAL,
+      apiListen: '127.0.0.1:0',
+      toolsListen: '127.0.0.1:0',
+      toolsUrl: TOOLS_URL,
+      // Tests send more requests than the default limit of an address allows.
+      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      ...overrides,
+    },
+    (service) => createLogger(service, { level: 'debug', destination }),
+  );
+  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = stack.addresses;
+  const operator = connect({
+    addresses: { auth: authAdmin, projects: projectsAdmin, calls: callsAdmin, entities: entitiesAdmin },
+    credential: OPERATOR_CREDENTIAL,
+  });
+  const stop = async () => {
+    operator.close();
+    await stack.stop();
+  };
+  return { stack, operator, stop };
 }

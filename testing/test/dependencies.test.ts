@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const RUN = join(import.meta.dirname, '../../.ci/dependencies/run');
-const HOLE = {
+const VULNERABILITY = {
   id: 1,
   url: 'https://example.com/advisory',
   title: 'Anybody may read everything',
@@ -16,10 +16,10 @@ const HOLE = {
   cvss: { score: 7.5, vectorString: null },
 };
 
-/** Runs the check against a database that gives this answer. */
-async function check(status: number, answer: object): Promise<{ code: number; output: string }> {
+/** Runs the check against a vulnerability database that returns this response. */
+async function check(status: number, body: object): Promise<{ code: number; output: string }> {
   const database = createServer((_request, response) => {
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   }).listen(0, '127.0.0.1');
   await once(database, 'listening');
   try {
@@ -34,17 +34,17 @@ async function check(status: number, answer: object): Promise<{ code: number; ou
   }
 }
 
-it('dependencies without a known hole pass the check', { timeout: 60_000 }, async () => {
+it('the check passes if no dependency has a known vulnerability', { timeout: 60_000 }, async () => {
   expect(await check(200, {})).toMatchObject({ code: 0, output: expect.stringMatching(/no known vulnerabilities/i) });
 });
 
-it('a hole in a package that the product runs fails the check', { timeout: 60_000 }, async () => {
-  const { code, output } = await check(200, { express: [HOLE] });
-  expect(output).toContain(HOLE.title);
+it('the check fails if a package that the product runs has a vulnerability', { timeout: 60_000 }, async () => {
+  const { code, output } = await check(200, { express: [VULNERABILITY] });
+  expect(output).toContain(VULNERABILITY.title);
   expect(code).toBe(1);
 });
 
-it('an unreachable database of holes is reported as not checked', { timeout: 60_000 }, async () => {
+it('the check reports that nothing was checked if the vulnerability database is unavailable', { timeout: 60_000 }, async () => {
   const { code, output } = await check(405, {});
   expect(output).toContain('NOT checked');
   expect(code).toBe(2);

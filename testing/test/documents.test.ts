@@ -10,7 +10,7 @@ const exists = (path: string) => existsSync(join(ROOT, path));
 const PAGES = find('**/*.md');
 const SERVICES = find('services/*/README.md').map((path) => path.split('/')[1]!);
 
-/** The fragment by which links name the heading. */
+/** Returns the URL fragment of a heading. */
 const anchor = (heading: string) =>
   heading
     .toLowerCase()
@@ -18,7 +18,7 @@ const anchor = (heading: string) =>
     .replaceAll(' ', '-');
 const anchorsOf = (page: string) => [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading!));
 
-test('relative links lead somewhere', () => {
+test('the targets of relative links exist', () => {
   const broken = PAGES.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:|\/|#)([^)\s#]+)(?:#([^)\s]+))?\)|<img src="([^"]+)"|\]\(#([^)]+)\)/g)]
       .filter(([, path, part, image, ownPart]) => {
@@ -47,7 +47,7 @@ test('paths in backticks exist', () => {
   expect(missing).toEqual([]);
 });
 
-/** The parts of a quoted name between placeholders, as a test's source may hold them. */
+/** Returns the parts of a quoted name between its placeholders, which must all be in the test's source. */
 const partsOf = (name: string) =>
   name
     .split(/%s|%j|%i|…|\.\.\./)
@@ -57,11 +57,11 @@ const partsOf = (name: string) =>
 test.each([
   ['docs/asvs.md', 100],
   ['docs/threat-model.md', 20],
-])('tests that %s names exist', (page, atLeast) => {
-  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`: ((?:“[^”]+”(?:, )?)+)/g)].flatMap(([, path, names]) =>
-    [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name! })),
+])('the tests that %s quotes exist', (page, moreThan) => {
+  const cited = [...read(page).matchAll(/`([\w./-]+\.test\.ts)`:\s+((?:“[^”]+”(?:,\s+)?)+)/g)].flatMap(([, path, names]) =>
+    [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name!.replaceAll(/\s+/g, ' ') })),
   );
-  expect(cited.length).toBeGreaterThan(atLeast);
+  expect(cited.length).toBeGreaterThan(moreThan);
   const missing = cited.filter(({ path, name }) => {
     const source = exists(path)
       ? read(path)
@@ -73,19 +73,19 @@ test.each([
   expect(missing).toEqual([]);
 });
 
-test('examples are shown as they are', () => {
-  const shown = PAGES.flatMap((page) =>
+test('examples in pages are identical to their files', () => {
+  const examples = PAGES.flatMap((page) =>
     [...read(page).matchAll(/^<!-- (\S+) -->\n\n```\w+\n(.*?)^```$/gms)].map(([, path, code]) => ({
       page,
       path: path!,
       code: code!,
     })),
   );
-  expect(shown.map(({ path }) => path)).toEqual(expect.arrayContaining(find('clients/*/examples/*.{ts,py}')));
-  for (const { page, path, code } of shown) expect(code, `${page} shows ${path}`).toBe(read(path));
+  expect(examples.map(({ path }) => path)).toEqual(expect.arrayContaining(find('clients/*/examples/*.{ts,py}')));
+  for (const { page, path, code } of examples) expect(code, `${page} shows ${path}`).toBe(read(path));
 });
 
-/** A service's source with all modules of kit that it imports, directly or not. */
+/** Returns the source of a service, including all modules of kit that it imports, directly or indirectly. */
 function sourceOf(service: string): string {
   const seen = new Set<string>();
   const visit = (path: string): string => {
@@ -118,8 +118,13 @@ describe.each(SERVICES)('the README of %s', (service) => {
     expect(missing).toEqual([]);
   });
 
-  test('names every setting that the service reads', () => {
+  test('names every setting that the service reads, or links to a section that does', () => {
+    const linked = new Set([...readme.matchAll(/\]\(\.\.\/README\.md#([^)]+)\)/g)].map(([, heading]) => heading));
+    const sections = read('services/README.md')
+      .split(/^## /m)
+      .filter((section) => linked.has(anchor(section.split('\n', 1)[0]!)));
+    const named = [readme, ...sections].join('\n');
     const settings = new Set(sourceOf(service).match(/\b(?:CRS_[A-Z_]+[A-Z]|DATABASE_URL|REDIS_URL|MIGRATE_DATABASE_URL)\b/g));
-    expect([...settings].filter((name) => !new RegExp(`\\b${name}\\b`).test(readme))).toEqual([]);
+    expect([...settings].filter((name) => !new RegExp(`\\b${name}\\b`).test(named))).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { projectsLine } from '@crs/projects/import-records';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { fieldTables, schemaText } from '../src/import-schema.ts';
+import { fieldLists, schemaText } from '../src/import-schema.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
@@ -55,7 +55,7 @@ const ODD = [
   'x'.repeat(201), 'é'.repeat(255), [], ['x'], [{}], {}, { x: 1 },
 ]; // prettier-ignore
 
-/** The line with each of its values replaced by each odd value, and with an unknown property in each object, at any depth. Lists change in their first item. */
+/** Generates variants of a line: each value replaced by each odd value, and each object with an unknown property, at any depth. In lists, only the first item varies. */
 function* mutations(line: unknown): Generator<unknown> {
   yield* ODD;
   if (Array.isArray(line)) for (const changed of mutations(line[0])) yield [changed, ...line.slice(1, 2)];
@@ -65,24 +65,24 @@ function* mutations(line: unknown): Generator<unknown> {
   }
 }
 
-test('crs prints the schema that the validators make', async () => {
+test('the schema that crs prints is the one generated from the validators', async () => {
   await expect(schemaText()).toMatchFileSnapshot('../../services/crs/src/import/schema.json');
 });
 
-test('docs/import.md has the fields that the validators read', async () => {
+test('docs/import.md lists the fields that the validators read', async () => {
   const [start, end] = ['<!-- prettier-ignore-start -->\n', '<!-- prettier-ignore-end -->'];
-  const made = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldTables()}\n\n${end}`);
-  await expect(made).toMatchFileSnapshot(DOCUMENT);
+  const updatedPage = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldLists()}\n\n${end}`);
+  await expect(updatedPage).toMatchFileSnapshot(DOCUMENT);
 });
 
-test('good lines are valid', () => {
+test('the schema and the validators accept the examples and the demo', () => {
   for (const line of [...examples, ...demo, ...RARE]) {
     expect(accepted(line), JSON.stringify(line)).toBe(true);
     expect(validate(line), `${JSON.stringify(line)} ${JSON.stringify(validate.errors)}`).toBe(true);
   }
 });
 
-test('a line is valid exactly where it is accepted', () => {
+test('the schema accepts a changed line exactly if a validator accepts it', () => {
   const varied = demo.filter(({ type }, i) => demo.findIndex((other) => other['type'] === type) === i);
   const lines = [...examples, ...RARE, ...varied].flatMap((line) => [...mutations(line)]);
   const counts = { accepted: 0, refused: 0 };

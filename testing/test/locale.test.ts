@@ -9,7 +9,7 @@ const ANN = 'ann@example.com';
 const PROJECT = '00000000-0000-4000-8000-0000000000a0';
 const AT = '2025-03-01T00:00:00Z';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
-/** In an order that neither locale has; the rules of English ignore case and punctuation at first. */
+/** In an order that neither locale produces. English sorting ignores case and punctuation unless the rest is equal. */
 const IDS = ['b', 'A', '_c', 'a', '-b', '10', 'C', '9', 'B1', 'b-1'];
 /** The same word for a filter that ignores case and Unicode forms, and one that only looks like it. */
 const WORDS = ['Côte', 'CO\u0302TE', 'cote'];
@@ -31,7 +31,7 @@ const records = [
   })),
 ];
 
-/** Each list in pages of three, as ids. */
+/** Each reads a list in pages of three. @returns the ids of each page */
 const LISTS: Record<string, (world: World, tools: Tools) => Promise<string[][]>> = {
   'GET /v1/calls': async (world) => {
     const key = await world.createKey('acme');
@@ -54,20 +54,20 @@ async function toolPages(tools: Tools, filters: object): Promise<string[][]> {
   return pages;
 }
 
-let bytes: TestPostgres;
+let bytewise: TestPostgres;
 const worlds: [OwnWorld, Tools][] = [];
 
 beforeAll(async () => {
-  bytes = await startTestPostgres('C');
-  const { name: template } = await createTemplate(bytes.url);
-  for (const world of [await startWorld(), await startWorld({}, { url: bytes.url, template })]) {
+  bytewise = await startTestPostgres('C');
+  const { name: template } = await createTemplate(bytewise.url);
+  for (const world of [await startWorld(), await startWorld({}, { url: bytewise.url, template })]) {
     await world.load(records);
     worlds.push([world, toolClient(world.stack.addresses.tools, await createToken(world.operator, 'acme', ANN))]);
   }
 });
 afterAll(async () => {
   for (const [world] of worlds) await world.close();
-  await bytes?.stop();
+  await bytewise?.stop();
 });
 
 describe.each(Object.keys(LISTS))('%s', (name) => {

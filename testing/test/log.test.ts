@@ -3,21 +3,21 @@ import { expect, test } from 'vitest';
 import { LOG_SCHEMA, logProblems } from '../src/log-schema.ts';
 
 const page = readFileSync(new URL('../../docs/log.md', import.meta.url), 'utf8');
-/** The part of the page below a heading. */
+/** Returns the part of the page below a heading. */
 const section = (heading: string) => page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`))!;
 const shared = [...section('Every line').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
 
-test.each(['request', 'refused_again'])('the page has a row for each field of %s, and no other row', (kind) => {
+test.each(['request', 'refused_again'])('docs/log.md has a row for each field of %s, and no other row', (kind) => {
   const fields = Object.keys(LOG_SCHEMA.$defs[kind]!.properties).filter((name) => !shared.includes(name));
   const rows = [...section(`\`${kind.replace('_', ' ')}\``).matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
   expect(rows.toSorted()).toEqual(fields.toSorted());
 });
 
 test.each<[string, object]>([
-  ['a field that nobody described', { email: 'ann@acme.example' }],
-  ['a path in the place of its template', { route: '/v1/calls/a b' }],
+  ['an undocumented field', { email: 'ann@acme.example' }],
+  ['a path instead of its template', { route: '/v1/calls/a b' }],
   ['free text in a query', { query: { country: 'Utopia' } }],
-  ['an id that is none', { call_id: 'two words' }],
+  ['an invalid id', { call_id: 'two words' }],
   ['a key without its organization', { key_id: 'key_0123456789abcdef' }],
 ])('the schema refuses %s', (_, fault) => {
   const line = {

@@ -7,8 +7,8 @@ const SOURCES = globSync('{services,packages}/*/{src,migrations}/**/*.ts', { cwd
   (path) => !path.endsWith('.test.ts'),
 );
 
-/** Files other than scope.ts that contain the function's name: every caller does, however it imports the function. */
-const naming = (name: string) =>
+/** Returns the files, other than scope.ts, that contain the function's name. Every caller does, however it imports the function. */
+const filesNaming = (name: string) =>
   SOURCES.filter(
     (path) =>
       path !== 'packages/kit/src/data/scope.ts' &&
@@ -16,8 +16,8 @@ const naming = (name: string) =>
   ).sort();
 
 // This scope reads every organization and the whole audit trail. Before you add a file, ask whether one organization is enough.
-it('five files may see every organization', () => {
-  expect(naming('everyOrganizationScope')).toEqual([
+it('only the listed files use everyOrganizationScope', () => {
+  expect(filesNaming('everyOrganizationScope')).toEqual([
     'services/auth/src/audit-retention.ts',
     'services/auth/src/count-action.ts',
     'services/auth/src/handlers/admin/operator-rpcs.ts',
@@ -27,13 +27,13 @@ it('five files may see every organization', () => {
 });
 
 // `credentialScope` trusts the organization that it is given. Only auth checks the credential that names the organization.
-it('only auth makes a scope of the organization that a credential names', () => {
-  const files = naming('credentialScope');
+it('only auth creates a scope for the organization that a credential names', () => {
+  const files = filesNaming('credentialScope');
   expect(files).toContain('services/auth/src/handlers/credentials.ts');
   expect(files.filter((path) => !path.startsWith('services/auth/src/'))).toEqual([]);
 });
 
-it('only scope.ts turns other values into a scope', () => {
+it('only scope.ts casts other values to Scope', () => {
   expect(SOURCES.filter((path) => /\bas (unknown as )?Scope\b/.test(readFileSync(`${ROOT}/${path}`, 'utf8')))).toEqual([
     'packages/kit/src/data/scope.ts',
   ]);

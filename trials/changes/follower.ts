@@ -1,3 +1,4 @@
+/** A client of the change feed that keeps a copy of the calls, for trials that compare the copy with the API. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The parameters of a follower's requests. */
@@ -14,9 +15,9 @@ interface Change {
   call?: Record<string, unknown>;
 }
 
-/** Keeps a copy by `GET /v1/changes`, and records each violation of the API's guarantees. It only replaces and deletes what the changes say. */
+/** Keeps a copy of an organization's calls by `GET /v1/changes`, and records each violation of the API's guarantees. Applies nothing but the changes that it receives. */
 export class Follower {
-  /** Details as JSON, or times of changes, by id. */
+  /** The JSON of each call's details, or without details the time of its last change, by id. */
   readonly copy = new Map<string, string>();
   readonly faults: string[] = [];
   pages = 0;
@@ -98,13 +99,13 @@ export class Follower {
 
   /** Compares the copy with the details. @param details JSON of each call, by id @returns a sentence for each difference */
   compare(details: Map<string, string>): string[] {
-    const { details: whole } = this.size;
+    const { details: hasDetails } = this.size;
     const differences: string[] = [];
     for (const [id, detail] of details) {
-      const expected = whole ? detail : (JSON.parse(detail) as { updated_at: string }).updated_at;
-      const held = this.copy.get(id);
-      if (held === undefined) differences.push(`${id} is missing`);
-      else if (held !== expected) differences.push(`${id} is ${held.slice(0, 300)} in place of ${expected.slice(0, 300)}`);
+      const expected = hasDetails ? detail : (JSON.parse(detail) as { updated_at: string }).updated_at;
+      const copied = this.copy.get(id);
+      if (copied === undefined) differences.push(`${id} is missing`);
+      else if (copied !== expected) differences.push(`${id} is ${copied.slice(0, 300)} in place of ${expected.slice(0, 300)}`);
     }
     for (const id of this.copy.keys()) if (!details.has(id)) differences.push(`${id} was deleted`);
     return differences;

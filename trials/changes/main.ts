@@ -1,6 +1,6 @@
+import { randomFrom } from '@crs/testing/random';
 import { readArguments } from '../arguments.ts';
 import { say } from '../faults/clients.ts';
-import { randomFrom } from '../faults/random.ts';
 import { ALL, followRounds } from './rounds.ts';
 
 const USAGE = `usage: node trials/changes/main.ts [--rounds 30] [--work-ms 4000] [--seed N]

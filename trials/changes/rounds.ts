@@ -1,3 +1,4 @@
+/** The trial of the change feed: rounds of concurrent imports with a kill in each, and a comparison of the followers' copies after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@crs/crs/connection';
 import { createKey } from '@crs/testing/credentials';
@@ -73,7 +74,7 @@ async function followRound(
   await Promise.all(services.map(async (victim) => victimOf(system, victim)?.start()));
   await sleep(workMs);
   const imports = await writers.stop();
-  // A gateway may still render details with the settings of a second ago.
+  // A gateway may still render details with settings that are up to a second old.
   await Promise.all([sleep(1_100), ...followers.map((follower) => follower.finish())]);
   const details = await readDetails(send);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;

@@ -1,3 +1,4 @@
+/** The imports that run during the trial of the change feed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
@@ -31,7 +32,7 @@ function project(id: string): object {
 
 type Random = () => number;
 
-function some<T>(random: Random, from: readonly T[]): T {
+function pick<T>(random: Random, from: readonly T[]): T {
   return from[Math.floor(random() * from.length)]!;
 }
 
@@ -43,16 +44,16 @@ function call(random: Random): object {
     organization: ORGANIZATION,
     id,
     created_at: '2025-03-01T00:00:00Z',
-    project_id: some(random, [null, null, ...PROJECTS]),
-    conducted_by: some(random, [null, ...USERS]),
-    expert: { name: some(random, ['Eva Muster', 'Max Muster']), organization: 'Initech' },
+    project_id: pick(random, [null, null, ...PROJECTS]),
+    conducted_by: pick(random, [null, ...USERS]),
+    expert: { name: pick(random, ['Eva Muster', 'Max Muster']), organization: 'Initech' },
     participants: [{ name: 'Eva Muster', role: 'expert' }],
     summary: `Summary ${Math.floor(random() * 1e9)}`,
     transcript: [{ speaker: 'Eva Muster', text: `Said ${random()}.` }],
   };
 }
 
-/** What a writer imports at a time, and its mean pause. */
+/** The records that a writer imports at once, and its mean pause between imports. */
 interface Writer {
   records: (random: Random) => object[];
   pauseMs: number;
@@ -67,14 +68,14 @@ const WRITERS: Writer[] = [
   ...Array.from({ length: 5 }, () => importer),
   {
     records: (random) => {
-      const id = some(random, PROJECTS);
+      const id = pick(random, PROJECTS);
       return [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, project(id)];
     },
     pauseMs: 300,
   },
   {
     records: (random) => {
-      const email = some(random, USERS);
+      const email = pick(random, USERS);
       return [{ type: 'user', organization: ORGANIZATION, email, deleted: true }, user(email)];
     },
     pauseMs: 300,
@@ -96,7 +97,7 @@ const WRITERS: Writer[] = [
 export function startWriters(admin: Processes['admin'], random: Random): { stop(): Promise<number> } {
   let stopped = false;
   let imports = 0;
-  const writing = WRITERS.map(async ({ records, pauseMs }) => {
+  const writers = WRITERS.map(async ({ records, pauseMs }) => {
     const operator = connect({ addresses: admin, credential: OPERATOR_CREDENTIAL });
     const importAll = loader(operator);
     while (!stopped) {
@@ -111,7 +112,7 @@ export function startWriters(admin: Processes['admin'], random: Random): { stop(
   return {
     stop: async () => {
       stopped = true;
-      await Promise.all(writing);
+      await Promise.all(writers);
       return imports;
     },
   };

@@ -1,4 +1,4 @@
-// Moves organizations' rows between the nodes of Citus while they are read, imported and followed, and compares them afterwards:
+// Moves organizations' rows between Citus nodes under load (reads, imports, change feeds), and checks afterwards that none is lost or outdated:
 //
 //   node trials/citus/move.ts COORDINATOR_URL
 //
@@ -21,14 +21,14 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 const system = await startSystem(url, 5);
 
-const seen: Sample[] = [];
+const samples: Sample[] = [];
 const refused: string[] = [];
-const stopReading = system.read((response) => seen.push(response));
+const stopReading = system.read((response) => samples.push(response));
 const busy = system.organizations.slice(0, BUSY).map((organization) => {
   const send = async (path: string) => {
-    const at = performance.now();
+    const sentAt = performance.now();
     const response = await system.send(organization, path);
-    seen.push({ organization, at, ms: performance.now() - at, status: response.status });
+    samples.push({ organization, at: sentAt, ms: performance.now() - sentAt, status: response.status });
     return response;
   };
   return { organization, send, follower: new Follower({ limit: 7, details: true }, send), stored: new Map<string, string>() };
@@ -37,7 +37,7 @@ let isOver = false;
 let step = 'begin';
 let imports = 0;
 let longestImport = 0;
-// As `crs import` sends them.
+// Sends imports with the retries of `crs import`.
 const send = retrying(sender(system.operator));
 async function* bytesOf(records: object[]): AsyncGenerator<Buffer> {
   for (const record of records) yield Buffer.from(`${JSON.stringify(record)}\n`);
@@ -89,15 +89,15 @@ const STEPS: [name: string, text: string, values?: unknown[]][] = [
 ];
 for (const [name, text, values] of STEPS) {
   step = name;
-  const [from, started] = [seen.length, performance.now()];
+  const [from, started] = [samples.length, performance.now()];
   await system.admin.query(text, values);
   const ended = performance.now();
   await sleep(1_000);
-  const during = seen.slice(from);
-  const failed = during.filter(({ status }) => status !== 200).length;
-  const longest = Math.max(...during.map(({ ms }) => ms)).toFixed(0);
+  const duringStep = samples.slice(from);
+  const failed = duringStep.filter(({ status }) => status !== 200).length;
+  const longest = Math.max(...duringStep.map(({ ms }) => ms)).toFixed(0);
   say(
-    `${name}: ${((ended - started) / 1000).toFixed(1)} s, ${failed} of ${during.length} requests failed, longest ${longest} ms`,
+    `${name}: ${((ended - started) / 1000).toFixed(1)} s, ${failed} of ${duringStep.length} requests failed, longest ${longest} ms`,
   );
 }
 const { rows: placed } = await system.admin.query<{ port: number; shards: string }>(
@@ -117,13 +117,13 @@ for (const { organization, send, follower, stored } of busy) {
   for (const [id, summary] of stored) {
     const detail = details.get(id);
     if (detail === undefined) faults.push(`${organization}: ${id} is lost`);
-    else if (!detail.includes(summary)) faults.push(`${organization}: ${id} has not its last summary`);
+    else if (!detail.includes(summary)) faults.push(`${organization}: ${id} doesn't have its last summary`);
   }
   const { rows } = await system.admin.query<{ count: string }>(
     'select count(*) as count from calls.calls where organization = $1',
     [organization],
   );
-  if (Number(rows[0].count) !== details.size) faults.push(`${organization}: ${rows[0].count} rows, ${details.size} calls`);
+  if (Number(rows[0]!.count) !== details.size) faults.push(`${organization}: ${rows[0]!.count} rows, ${details.size} calls`);
 }
 const pages = busy.reduce((sum, { follower }) => sum + follower.pages, 0);
 say(`${imports} imports, ${refused.length} refused, longest ${longestImport.toFixed(0)} ms; ${pages} pages of changes`);

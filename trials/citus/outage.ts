@@ -2,8 +2,8 @@
 //
 //   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause|slow]...
 //
-// Starts the system on its own database. WORKER_DATA is the data directory of one worker. For 12 s, its processes are killed, stopped, or stopped for 300 ms
-// of every 500.
+// Starts the system on its own database. WORKER_DATA is the data directory of one worker. For 12 s, the worker is down (`kill`), suspended (`pause`), or
+// suspended for 300 ms of every 500 (`slow`).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 const system = await startSystem(url, 5);
 
-/** Returns the id of the worker's main process, which a restart changes, and its port. */
+/** Returns the worker's port and the id of its main process, which changes with a restart. */
 function readPid(): [pid: number, port: number] {
   const [pid, , , port] = readFileSync(`${workerData}/postmaster.pid`, 'utf8').split('\n');
   return [Number(pid), Number(port)];
@@ -69,27 +69,27 @@ async function slow(): Promise<void> {
   }
 }
 
-let seen: Sample[] = [];
-const stop = system.read((response) => seen.push(response));
+let samples: Sample[] = [];
+const stop = system.read((response) => samples.push(response));
 await sleep(5_000);
 for (const fault of faults.length > 0 ? faults : ['kill']) {
-  const [begin, end] = FAULTS[fault];
-  seen = [];
+  const [begin, end] = FAULTS[fault]!;
+  samples = [];
   begin();
   await sleep(OUTAGE_MS);
   end();
-  const back = performance.now();
+  const endedAt = performance.now();
   await sleep(8_000);
-  const of = (there: boolean) => seen.filter(({ organization }) => onWorker.has(organization) === there);
+  const samplesOf = (isOnWorker: boolean) => samples.filter(({ organization }) => onWorker.has(organization) === isOnWorker);
   const failed = (list: Sample[]) => list.filter(({ status }) => status !== 200);
-  const elsewhere = of(false);
-  const last = Math.max(back, ...failed(of(true)).map(({ at, ms }) => at + ms));
+  const elsewhere = samplesOf(false);
+  const last = Math.max(endedAt, ...failed(samplesOf(true)).map(({ at, ms }) => at + ms));
   say(
     `${fault}: elsewhere ${failed(elsewhere).length} of ${elsewhere.length} failed, longest ${Math.max(...elsewhere.map(({ ms }) => ms)).toFixed(0)} ms;` +
-      ` on the worker ${failed(of(true)).length} of ${of(true).length}, the last ${(last - back).toFixed(0)} ms after its return`,
+      ` on the worker ${failed(samplesOf(true)).length} of ${samplesOf(true).length}, the last ${(last - endedAt).toFixed(0)} ms after its return`,
   );
   const kinds = Map.groupBy(
-    failed(seen),
+    failed(samples),
     ({ organization, status }) => `${onWorker.has(organization) ? 'on the worker' : 'elsewhere'} ${status}`,
   );
   for (const [kind, all] of kinds) say(`  ${kind}: ${all.length}`);

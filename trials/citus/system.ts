@@ -1,3 +1,4 @@
+/** A system on a database of a Citus cluster, with organizations to read from and the load for the trials of Citus. */
 import { connect } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { prepareDatabase, startStack } from '@crs/local/stack';
@@ -102,20 +103,20 @@ export async function startSystem(coordinator: string, callsOfEach: number) {
     /** Sends a REST request with the key of an organization. */
     send,
     /** Makes every organization read its list repeatedly, alternately by REST and by a tool, until the returned function is called. */
-    read(seen: (response: Sample) => void) {
-      let goesOn = true;
+    read(onSample: (response: Sample) => void) {
+      let isRunning = true;
       const readers = ids.map(async (organization, i) => {
         await pause((PAUSE_MS * i) / ids.length);
-        for (let turn = 0; goesOn; turn++) {
+        for (let round = 0; isRunning; round++) {
           const at = performance.now();
-          const read = turn % 2 === 0 ? byRest : byTool;
+          const read = round % 2 === 0 ? byRest : byTool;
           const status = await read(organization).catch((error: Error) => error.message);
-          seen({ organization, at, ms: performance.now() - at, status });
+          onSample({ organization, at, ms: performance.now() - at, status });
           await pause(PAUSE_MS);
         }
       });
       return async () => {
-        goesOn = false;
+        isRunning = false;
         await Promise.all(readers);
       };
     },

@@ -1,27 +1,31 @@
-/** The OAuth provider that both generations of the SDK require of an assistant, with a listener for the redirect back to it. */
+/**
+ * An MCP client's side of the OAuth sign-in, for the trials. Versions 1 and 2 of the MCP SDK call an `OAuthClientProvider` to store what they register and
+ * receive. This one keeps it in memory, and listens on a local port for the redirect that ends the authorization.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/client';
 
 export class Assistant implements OAuthClientProvider {
   readonly redirectUrl: string;
-  /** The URL that the assistant opens in its user's browser. */
-  authorization: string | undefined;
-  /** The parameters of the redirect back to the assistant. */
-  answer: URLSearchParams | undefined;
+  /** The authorization URL of the last sign-in that the SDK began. The caller opens it in the user's browser. */
+  authorizationUrl: string | undefined;
+  /** The query of the last redirect to `redirectUrl`: `code` and `state`, or `error`. */
+  callbackParams: URLSearchParams | undefined;
   #client: ReturnType<OAuthClientProvider['clientInformation']>;
   #tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>;
-  #discovered: OAuthDiscoveryState | undefined;
-  #verifier = '';
+  #discoveryState: OAuthDiscoveryState | undefined;
+  #codeVerifier = '';
 
   constructor(redirectUrl: string) {
     this.redirectUrl = redirectUrl;
   }
 
+  /** Starts the listener on a free port. It doesn't keep the process running. */
   static async start(): Promise<Assistant> {
     const server = createServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url!, 'http://localhost');
-      if (pathname === '/callback') assistant.answer = searchParams;
+      if (pathname === '/callback') assistant.callbackParams = searchParams;
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><title>Assistant</title>Welcome back');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,22 +52,22 @@ export class Assistant implements OAuthClientProvider {
   saveTokens(tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>) {
     this.#tokens = tokens;
   }
-  invalidateCredentials(which: string) {
-    if (['all', 'tokens'].includes(which)) this.#tokens = undefined;
+  invalidateCredentials(scope: string) {
+    if (['all', 'tokens'].includes(scope)) this.#tokens = undefined;
   }
   discoveryState() {
-    return this.#discovered;
+    return this.#discoveryState;
   }
-  saveDiscoveryState(discovered: OAuthDiscoveryState) {
-    this.#discovered = discovered;
+  saveDiscoveryState(state: OAuthDiscoveryState) {
+    this.#discoveryState = state;
   }
   redirectToAuthorization(url: URL) {
-    this.authorization = url.href;
+    this.authorizationUrl = url.href;
   }
   saveCodeVerifier(verifier: string) {
-    this.#verifier = verifier;
+    this.#codeVerifier = verifier;
   }
   codeVerifier() {
-    return this.#verifier;
+    return this.#codeVerifier;
   }
 }

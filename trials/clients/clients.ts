@@ -90,7 +90,7 @@ async function inspector(url: string, headers: Record<string, string>, era: 'leg
   const options = [url, '--transport', 'http', '--protocol-era', era, '--stored-auth-only', '--format', 'json', '-q', ...given];
   const run = async (method: string, ...rest: string[]) => {
     const { code, stdout, stderr } = await runBin('inspector', ['--cli', ...options, '--method', method, ...rest]);
-    // Exit code 3 means auth_required; 5 means an error of the tool, which is printed like a result.
+    // Exit code 3 means auth_required; 5 means that the tool returned an error, which is printed like a result.
     if (code === 3) throw Object.assign(new Error(stderr), { code: 401 });
     if (code !== 0 && code !== 5) throw new Error(`ended with ${code}: ${stderr}`);
     return { result: (JSON.parse(stdout) as { result: unknown }).result, stderr };

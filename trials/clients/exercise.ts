@@ -12,14 +12,17 @@ const client = await connect(url, { Authorization: `Bearer ${token}` });
 assert.equal(client.protocol, expectedProtocol);
 assert.deepEqual((await client.list()).toSorted(), ['get_call', 'list_calls', 'list_entities', 'list_projects']);
 
-const { projects } = await good<{ projects: Row[] }>('list_projects', { scope: 'all' });
+const { projects } = await callTool<{ projects: Row[] }>('list_projects', { scope: 'all' });
 assert.deepEqual(idsOf(projects), idsOf(demo.projects));
 
 const ids: string[] = [];
 let cursor: string | null | undefined;
 let pages = 0;
 do {
-  const page = await good<{ calls: Row[]; next_cursor: string | null }>('list_calls', { limit: 5, ...(cursor && { cursor }) });
+  const page = await callTool<{ calls: Row[]; next_cursor: string | null }>('list_calls', {
+    limit: 5,
+    ...(cursor && { cursor }),
+  });
   ids.push(...idsOf(page.calls));
   assert(ids.length <= demo.calls.length, 'paging has no end');
   cursor = page.next_cursor;
@@ -28,12 +31,12 @@ do {
 assert.deepEqual(ids, idsOf(demo.calls));
 assert.equal(pages, 3);
 
-const call = await good<Record<string, unknown>>('get_call', { call_id: demo.call.id, include_transcript: true });
+const call = await callTool<Record<string, unknown>>('get_call', { call_id: demo.call.id, include_transcript: true });
 assert.deepEqual({ ...call, ...demo.call }, call);
 assert(demo.turns.every((turn) => (call.transcript as string).includes(turn)));
 
 const project = demo.entities[0]!.project_id;
-const { entities } = await good<{ entities: (Row & { name: string })[] }>('list_entities', { project_id: project });
+const { entities } = await callTool<{ entities: (Row & { name: string })[] }>('list_entities', { project_id: project });
 const recognized = demo.entities.filter((entity) => entity.project_id === project);
 assert.deepEqual(namesOf(entities), namesOf(recognized));
 
@@ -59,7 +62,7 @@ interface Row {
 }
 
 /** Returns the structured content of a result. Asserts that it is not an error and equals the text. */
-async function good<T>(name: string, args: Record<string, unknown>): Promise<T> {
+async function callTool<T>(name: string, args: Record<string, unknown>): Promise<T> {
   const result = await client.call(name, args);
   assert(!result.isError, JSON.stringify(result.content));
   assert.deepEqual(parse(result), result.structuredContent);

@@ -23,25 +23,25 @@ const origin = await servePages(`${client}/callback?code=${CODE}`);
 for (const [device, options] of Object.entries(DEVICES)) {
   for (const colorScheme of ['light', 'dark'] as const) {
     await withContext({ ...options, colorScheme }, async (context) => {
-      for (const name of Object.keys(pages)) await open(context, name, `${device}-${colorScheme}`, options.viewport.width);
+      for (const name of Object.keys(pages)) await checkPage(context, name, `${device}-${colorScheme}`, options.viewport.width);
     });
   }
 }
 await withContext(DEVICES.desktop, async (context) => {
-  await outOfForm(context);
-  await backToOpener(context);
-  await byKeyboard(context);
+  await checkFormRedirects(context);
+  await checkPopup(context);
+  await checkSignInByKeyboard(context);
 });
 for (const reducedMotion of ['no-preference', 'reduce'] as const) {
-  await withContext({ ...DEVICES.desktop, reducedMotion }, steeredClicks);
-  await withContext({ ...DEVICES.phone, reducedMotion }, steeredTaps);
+  await withContext({ ...DEVICES.desktop, reducedMotion }, checkClickjackingByMouse);
+  await withContext({ ...DEVICES.phone, reducedMotion }, checkClickjackingByTouch);
 }
-await withContext(DEVICES.desktop, consentByKeyboard);
+await withContext(DEVICES.desktop, checkConsentByKeyboard);
 // Also stops the servers and the browser.
 process.exit();
 
 /** Opens and checks one page. */
-async function open(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
+async function checkPage(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
   await page.goto(`${origin}/${name}`);
@@ -51,7 +51,7 @@ async function open(context: BrowserContext, name: string, setting: string, widt
 }
 
 /** Checks that the policy blocks a redirect from a form to the client, but no redirects after `continuePage`. */
-async function outOfForm(context: BrowserContext): Promise<void> {
+async function checkFormRedirects(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
   await page.goto(`${origin}/consent`);
@@ -70,7 +70,8 @@ async function outOfForm(context: BrowserContext): Promise<void> {
   await page.close();
 }
 
-async function backToOpener(context: BrowserContext): Promise<void> {
+/** Checks that the policy lets a web client that opened the sign-in in a popup receive the code. */
+async function checkPopup(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(client);
   await page.evaluate(`onmessage = ({ data }) => { document.title = data }`);
@@ -91,14 +92,14 @@ async function allow(page: Page): Promise<void> {
  * The page that opened this window navigates it to the consent page between the two clicks of a double-click. The second click hits the Allow button, and
  * must have no effect. A person can click it a second later.
  */
-async function steeredClicks(context: BrowserContext): Promise<void> {
+async function checkClickjackingByMouse(context: BrowserContext): Promise<void> {
   const opener = await context.newPage();
   await opener.goto(client);
   const [victim] = await Promise.all([
     opener.waitForEvent('popup'),
     opener.evaluate(`void (window.victim = open('${origin}/consent'))`),
   ]);
-  const { x, y } = await placeOfAllow(victim);
+  const { x, y } = await scrollToAllow(victim);
   await atDoubleClickSpeed(async () => {
     await opener.evaluate(`victim.location = '${client}'`);
     await victim.waitForURL(`${client}/`);
@@ -108,37 +109,37 @@ async function steeredClicks(context: BrowserContext): Promise<void> {
     await loaded;
     return () => victim.mouse.click(x, y);
   });
-  await doesNothing(victim);
+  await expectNoConsent(victim);
   await victim.mouse.move(x + 1, y);
   await victim.waitForTimeout(1_000);
   await victim.mouse.click(x, y);
   await victim.getByText('done').waitFor();
-  say('a steered double-click: not allowed; a click of a person who has seen the page: allowed');
+  say('a double-click that is redirected to Allow: not allowed; a click a second later: allowed');
   await opener.close();
 }
 
-/** The same by touch, without a hovering pointer: the first tap uncovers the button. */
-async function steeredTaps(context: BrowserContext): Promise<void> {
+/** The same attack by touch. There the first tap uncovers the button, because no pointer hovers over the page. */
+async function checkClickjackingByTouch(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${origin}/consent`);
-  const { x, y } = await placeOfAllow(page);
+  const { x, y } = await scrollToAllow(page);
   await atDoubleClickSpeed(async () => {
     await page.goto(`${origin}/consent`);
-    await placeOfAllow(page);
+    await scrollToAllow(page);
     await page.touchscreen.tap(x, y);
     return () => page.touchscreen.tap(x, y);
   });
-  await doesNothing(page);
+  await expectNoConsent(page);
   assert(await page.getByText('Tap Allow twice.').isVisible(), 'nothing says that Allow needs two taps');
   await page.waitForTimeout(1_000);
   await page.touchscreen.tap(x, y);
   await page.getByText('done').waitFor();
-  say('a steered double tap: not allowed; a tap of a person who has seen the page: allowed');
+  say('a double tap that is redirected to Allow: not allowed; a tap a second later: allowed');
   await page.close();
 }
 
 /** The cover only affects pointers: with the keyboard, Allow can be pressed immediately. */
-async function consentByKeyboard(context: BrowserContext): Promise<void> {
+async function checkConsentByKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${origin}/consent`);
   for (const key of ['Tab', 'Tab', 'Tab']) await page.keyboard.press(key);
@@ -150,7 +151,7 @@ async function consentByKeyboard(context: BrowserContext): Promise<void> {
 }
 
 /** Scrolls to the button. @returns the coordinates of its middle on the screen */
-async function placeOfAllow(page: Page): Promise<{ x: number; y: number }> {
+async function scrollToAllow(page: Page): Promise<{ x: number; y: number }> {
   const button = page.getByRole('button', { name: 'Allow' });
   await button.scrollIntoViewIfNeeded();
   const { x, y, width, height } = (await button.boundingBox())!;
@@ -159,7 +160,7 @@ async function placeOfAllow(page: Page): Promise<{ x: number; y: number }> {
 
 /** Repeats the whole attack until its last click is as fast as a double-click, because this machine may be busy. */
 async function atDoubleClickSpeed(attack: () => Promise<() => Promise<void>>): Promise<void> {
-  for (let tries = 0; tries < 20; tries++) {
+  for (let attempts = 0; attempts < 20; attempts++) {
     const lastClick = await attack();
     const started = performance.now();
     await lastClick();
@@ -168,17 +169,17 @@ async function atDoubleClickSpeed(attack: () => Promise<() => Promise<void>>): P
   throw new Error('this machine is too slow to click twice');
 }
 
-async function doesNothing(page: Page): Promise<void> {
+async function expectNoConsent(page: Page): Promise<void> {
   await page.waitForTimeout(300);
-  assert.equal(page.url(), `${origin}/consent`, 'a steered click allowed access');
+  assert.equal(page.url(), `${origin}/consent`, 'a redirected click allowed access');
 }
 
 /** Checks that each step starts with the focus in its field, Tab moves through the fields in reading order, and Enter submits the form. */
-async function byKeyboard(context: BrowserContext): Promise<void> {
+async function checkSignInByKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   const csrf = 'b0Zl9dYw4nJ1';
   const email = 'ann@acme.example';
-  for (const [name, first, keys, sent] of [
+  for (const [name, first, keys, expectedForm] of [
     ['sign-in', 'email', [email], { csrf, email }],
     ['sign-in-organization', 'organization', ['acme'], { csrf, email, organization: 'acme' }],
     ['sign-in-password', 'password', ['secret'], { csrf, organization: 'acme', email, password: 'secret' }],
@@ -193,7 +194,7 @@ async function byKeyboard(context: BrowserContext): Promise<void> {
     await page.waitForFunction(`document.activeElement.id === '${first}'`);
     for (const key of keys) await (/Tab$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
     const [request] = await Promise.all([page.waitForRequest(`${origin}/sign-in/post`), page.keyboard.press('Enter')]);
-    assert.deepEqual(Object.fromEntries(new URLSearchParams(request.postData()!)), sent);
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(request.postData()!)), expectedForm);
     await page.getByText('done').waitFor();
   }
   say('by keyboard: signed in, step by step');

@@ -68,7 +68,7 @@ export async function openBrowser(): Promise<Person> {
         await enterEmail();
         await enterPassword();
       }
-      // Allow can be clicked once the pointer has been on the page for a moment.
+      // Against clickjacking, Allow can only be clicked once the pointer has been on the page for a moment.
       await page.locator('h1').hover();
       await button.click();
       await page.waitForURL((url) => url.origin !== origin);

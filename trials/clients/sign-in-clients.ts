@@ -1,4 +1,7 @@
-/** Checks that third-party assistants can sign the user in: each opens a browser, gets the user's consent, and calls a tool. */
+/**
+ * Checks that MCP clients of others can complete the OAuth sign-in: version 1 of the MCP SDK, mcp-remote and the MCP Inspector. Each opens its authorization
+ * URL in a browser, where a scripted user consents, and then calls a tool. Run by `trials/clients/run` with the server's URL in `MCP_URL`.
+ */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,13 +19,14 @@ const url = process.env['MCP_URL']!;
 const TOOL = 'list_projects';
 const ARGS = { scope: 'all' };
 
-// On Linux, clients open a browser with this command. Some use a library instead, which reads BROWSER.
-const work = await mkdtemp(join(tmpdir(), 'crs-opener-'));
-const opened = join(work, 'url');
-const opener = join(work, 'xdg-open');
-await writeFile(opener, `#!/bin/sh\nprintf '%s\\n' "$1" >'${opened}'\n`);
+// mcp-remote and the Inspector start a browser themselves: on Linux by `xdg-open`, or by a library that reads BROWSER. This script replaces both,
+// and writes the URL into a file for `allow`.
+const openerFolder = await mkdtemp(join(tmpdir(), 'crs-opener-'));
+const openedUrlFile = join(openerFolder, 'url');
+const opener = join(openerFolder, 'xdg-open');
+await writeFile(opener, `#!/bin/sh\nprintf '%s\\n' "$1" >'${openedUrlFile}'\n`);
 await chmod(opener, 0o755);
-Object.assign(process.env, { PATH: `${work}:${process.env['PATH']}`, BROWSER: opener, MCP_AUTO_OPEN_ENABLED: 'true' });
+Object.assign(process.env, { PATH: `${openerFolder}:${process.env['PATH']}`, BROWSER: opener, MCP_AUTO_OPEN_ENABLED: 'true' });
 
 const person = await openBrowser();
 
@@ -32,10 +36,11 @@ const connect = async () => {
   const client = new Client({ name: 'example-assistant', version: '1.0.0' });
   return { client, transport, error: await client.connect(transport).catch((error: unknown) => error) };
 };
+// Without a token, the first connection fails, after the SDK has passed the authorization URL to the provider.
 const { transport, error } = await connect();
 assert(error instanceof UnauthorizedError);
-await person.decide(assistant.authorization!, 'Allow');
-await transport.finishAuth(assistant.answer!.get('code')!);
+await person.decide(assistant.authorizationUrl!, 'Allow');
+await transport.finishAuth(assistant.callbackParams!.get('code')!);
 const { client } = await connect();
 check('SDK v1', (await client.callTool({ name: TOOL, arguments: ARGS })) as ToolResult);
 
@@ -43,7 +48,7 @@ const [remote] = await Promise.all([CLIENTS['mcp-remote']!(url, {}), allow()]);
 check('mcp-remote', await remote.call(TOOL, ARGS));
 await remote.close!();
 
-// Without a keychain, this client keeps its tokens in memory; its message recommends a file.
+// Without a keychain, the Inspector keeps its tokens in memory, and its second run would have to sign in again.
 process.env['MCP_INSPECTOR_SECRET_STORE'] = 'file';
 const inspect = () =>
   runBin('inspector', [
@@ -52,30 +57,33 @@ const inspect = () =>
   ]);
 const [first] = await Promise.all([inspect(), allow()]);
 check('Inspector', (JSON.parse(first.stdout) as { result: ToolResult }).result);
-const again = await inspect();
-check('Inspector, again with its stored tokens', (JSON.parse(again.stdout) as { result: ToolResult }).result);
+const second = await inspect();
+check('Inspector, second run with its stored tokens', (JSON.parse(second.stdout) as { result: ToolResult }).result);
 
 await person.leave();
-await rm(work, { recursive: true });
-/** Waits until a client opens a browser, and gives consent there. */
+await rm(openerFolder, { recursive: true });
+
+/** Waits up to 30 s until a client opens its authorization URL, and consents there as the user. */
 async function allow(): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
-    const authorization = await readFile(opened, 'utf8').catch(() => '');
-    if (authorization.endsWith('\n')) {
-      await rm(opened);
-      await person.decide(authorization.trim(), 'Allow');
+  for (let attempts = 0; attempts < 300; attempts++) {
+    const authorizationUrl = await readFile(openedUrlFile, 'utf8').catch(() => '');
+    // Without its newline, the file is still being written.
+    if (authorizationUrl.endsWith('\n')) {
+      await rm(openedUrlFile);
+      await person.decide(authorizationUrl.trim(), 'Allow');
       return;
     }
     await sleep(100);
   }
-  throw new Error('no browser was opened');
+  throw new Error('no client openedUrlFile a browser within 30 s');
 }
 
-function check(name: string, { structuredContent }: ToolResult): void {
+/** Checks that the tool returned the demo's projects. */
+function check(client: string, { structuredContent }: ToolResult): void {
   const { projects } = structuredContent as { projects: { id: string }[] };
   assert.deepEqual(
     projects.map(({ id }) => id),
     demo.projects.map(({ id }) => id),
   );
-  process.stdout.write(`  ${name}: signed in, ${projects.length} projects\n`);
+  process.stdout.write(`  ${client}: signed in, ${projects.length} projects\n`);
 }

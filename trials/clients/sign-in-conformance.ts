@@ -1,4 +1,4 @@
-/** Runs the official conformance suite's checks of an authorization server. The suite prints the URL that its user must open. */
+/** Runs the official conformance suite's checks of an authorization server. Opens the URL that the suite prints for its user, and consents there. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';

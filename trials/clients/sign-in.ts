@@ -1,4 +1,7 @@
-/** Checks sign-in from the first challenge to the last 401, in a real browser: an assistant on the SDK, its user, and errors. */
+/**
+ * Checks the whole OAuth sign-in with an assistant on version 2 of the SDK and its user in a real browser: consent, refresh, refusals, and the revocation of the
+ * connection. Run by `trials/clients/run` with the server's URL in `MCP_URL`.
+ */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
@@ -17,7 +20,7 @@ say(`challenged, registered as ${id.replace(/_.*/, '_...')}`);
 
 const person = await openBrowser();
 const { page } = person;
-await page.goto(assistant.authorization!);
+await page.goto(assistant.authorizationUrl!);
 await person.look('sign-in');
 await person.enterEmail();
 await person.look('sign-in-password');
@@ -27,13 +30,14 @@ await person.look('sign-in-refused');
 await person.enterPassword();
 await page.getByRole('button', { name: 'Allow' }).waitFor();
 await person.look('consent');
-await person.decide(assistant.authorization!, 'Allow');
-await transport.finishAuth(assistant.answer!);
+await person.decide(assistant.authorizationUrl!, 'Allow');
+await transport.finishAuth(assistant.callbackParams!);
 const client = newClient();
 await client.connect(new StreamableHTTPClientTransport(url, { authProvider: assistant }));
 await listProjects();
 say(`signed in and allowed: ${demo.projects.length} projects`);
 
+// An invalid access token makes the SDK refresh it. Refresh tokens rotate.
 const first = assistant.tokens()!;
 assistant.saveTokens({ ...first, access_token: 'expired' });
 await listProjects();
@@ -41,21 +45,23 @@ const second = assistant.tokens()!;
 assert.notEqual(second.refresh_token, first.refresh_token);
 say('refreshed with a token that rotated');
 
+// A second assistant, which the user denies access.
 const other = await Assistant.start();
 await assert.rejects(newClient().connect(new StreamableHTTPClientTransport(url, { authProvider: other })), UnauthorizedError);
-await person.decide(other.authorization!, 'Deny');
-const { error, state, iss } = Object.fromEntries(other.answer!);
+await person.decide(other.authorizationUrl!, 'Deny');
+const { error, state, iss } = Object.fromEntries(other.callbackParams!);
 assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: other.state(), iss: origin });
 say('denied: access_denied');
 
+// If the client or its redirect URI is unknown, the browser must show an error, not follow the redirect.
 for (const [name, value] of [
   ['client_id', 'dcr_unknown'],
   ['redirect_uri', `${assistant.redirectUrl}/`],
 ] as const) {
-  const wrong = new URL(assistant.authorization!);
+  const wrong = new URL(assistant.authorizationUrl!);
   wrong.searchParams.set(name, value);
   const response = await page.goto(wrong.href);
-  assert.equal(response.status(), 400);
+  assert.equal(response?.status(), 400);
   assert.equal(page.url(), wrong.href);
   say(`another ${name}: ${await page.getByRole('heading').innerText()}`);
 }
@@ -63,7 +69,7 @@ await person.look('error');
 
 await page.goto(`${origin}/connections`);
 await person.look('connections');
-// Fills every cache with the token before it is revoked.
+// Makes the gateway cache the token before it is revoked. The cache must not outlive the revocation by more than a second.
 assert.notEqual(await statusFor(second.access_token), 401);
 await page
   .getByRole('listitem')
@@ -79,9 +85,9 @@ while ((await statusFor(second.access_token)) !== 401) {
 }
 say(`disconnected: 401 after ${Math.round(performance.now() - since)} ms`);
 await person.look('disconnected');
-assistant.authorization = undefined;
+assistant.authorizationUrl = undefined;
 await assert.rejects(listProjects());
-assert(assistant.authorization, 'the user does not have to consent again');
+assert(assistant.authorizationUrl, 'the user does not have to consent again');
 say('the refresh token is refused too, and the user has to consent again');
 
 await page.getByRole('button', { name: 'Sign out' }).click();

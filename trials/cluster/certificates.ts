@@ -1,3 +1,4 @@
+/** Steps of the cluster trial that replace the certificates of the services, or their CA. */
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kubectl, NAME, SERVICES } from './cluster.ts';

@@ -1,3 +1,4 @@
+/** Access to the cluster under test: its names, and the commands kubectl, helm and `crs`. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { say } from './report.ts';

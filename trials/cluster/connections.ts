@@ -1,3 +1,4 @@
+/** Step of the cluster trial that checks by real connections whether the cluster enforces the network policies. */
 import { kubectl, NAME } from './cluster.ts';
 import { IMAGE } from './release.ts';
 
@@ -6,28 +7,28 @@ const REDIS = 'backends-redis:6379';
 const to = (service: string, port: number) => `${NAME}-${service}:${port}`;
 
 /** For each pod, the addresses that it must be able to reach, and those that it must not. */
-const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
+const CONNECTIONS: { from: string; allowed: string[]; blocked: string[] }[] = [
   {
     from: 'crs',
-    open: ['auth', 'projects', 'calls', 'entities'].map((service) => to(service, 50052)),
-    shut: [to('calls', 50051), to('auth', 8082), to('rate-limit', 50051), to('calls', 9090), POSTGRES, REDIS],
+    allowed: ['auth', 'projects', 'calls', 'entities'].map((service) => to(service, 50052)),
+    blocked: [to('calls', 50051), to('auth', 8082), to('rate-limit', 50051), to('calls', 9090), POSTGRES, REDIS],
   },
   {
     from: 'api-gateway',
-    open: ['auth', 'projects', 'calls', 'rate-limit'].map((service) => to(service, 50051)),
-    shut: [to('entities', 50051), to('calls', 50052), to('auth', 8082), to('calls', 50053), POSTGRES, REDIS],
+    allowed: ['auth', 'projects', 'calls', 'rate-limit'].map((service) => to(service, 50051)),
+    blocked: [to('entities', 50051), to('calls', 50052), to('auth', 8082), to('calls', 50053), POSTGRES, REDIS],
   },
   {
     from: 'tool-gateway',
-    open: [...['auth', 'projects', 'calls', 'entities', 'rate-limit'].map((service) => to(service, 50051)), to('auth', 8082)],
-    shut: [to('auth', 50052), to('auth', 9090), POSTGRES, REDIS],
+    allowed: [...['auth', 'projects', 'calls', 'entities', 'rate-limit'].map((service) => to(service, 50051)), to('auth', 8082)],
+    blocked: [to('auth', 50052), to('auth', 9090), POSTGRES, REDIS],
   },
-  { from: 'calls', open: [to('auth', 50051), POSTGRES], shut: [to('auth', 50052), to('projects', 50051), REDIS] },
-  { from: 'rate-limit', open: [REDIS], shut: [to('auth', 50051), POSTGRES] },
+  { from: 'calls', allowed: [to('auth', 50051), POSTGRES], blocked: [to('auth', 50052), to('projects', 50051), REDIS] },
+  { from: 'rate-limit', allowed: [REDIS], blocked: [to('auth', 50051), POSTGRES] },
   {
     from: 'unrelated',
-    open: [to('api-gateway', 80), to('tool-gateway', 80)],
-    shut: [
+    allowed: [to('api-gateway', 80), to('tool-gateway', 80)],
+    blocked: [
       to('calls', 50051),
       to('auth', 50052),
       to('auth', 8082),
@@ -55,13 +56,13 @@ export async function checkConnections(): Promise<string> {
   await startUnrelatedPod();
   let checked = 0;
   const wrong: string[] = [];
-  for (const { from, open, shut } of ARROWS) {
+  for (const { from, allowed, blocked } of CONNECTIONS) {
     const pod = from === 'unrelated' ? 'pod/unrelated' : `deploy/${NAME}-${from}`;
-    const output = await kubectl(['exec', pod, '--', '/usr/local/bin/node', '--eval', PROBE, ...open, ...shut]);
+    const output = await kubectl(['exec', pod, '--', '/usr/local/bin/node', '--eval', PROBE, ...allowed, ...blocked]);
     const reached = JSON.parse(output) as Record<string, boolean>;
-    wrong.push(...open.filter((target) => !reached[target]).map((target) => `${from} can't reach ${target}`));
-    wrong.push(...shut.filter((target) => reached[target]).map((target) => `${from} reaches ${target}`));
-    checked += open.length + shut.length;
+    wrong.push(...allowed.filter((target) => !reached[target]).map((target) => `${from} can't reach ${target}`));
+    wrong.push(...blocked.filter((target) => reached[target]).map((target) => `${from} reaches ${target}`));
+    checked += allowed.length + blocked.length;
   }
   await kubectl(['delete', 'pod', 'unrelated', '--grace-period=1']);
   if (wrong.length > 0) throw new Error(wrong.join(', '));

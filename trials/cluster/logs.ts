@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NAMESPACE } from './cluster.ts';
 
-/** From now on, writes the log of each pod of the namespace to its own file, because a cluster deletes the logs of pods that have ended. */
+/** Writes the log of each pod of the namespace to its own file until `stop` is called, because a cluster deletes the logs of pods that have ended. */
 export async function keepLogs(): Promise<{ directory: string; stop: () => void }> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-logs-'));
   const followed = new Map<string, ChildProcess>();

@@ -1,3 +1,4 @@
+/** Steps of the cluster trial that install, check, upgrade, roll back, disturb and uninstall the release. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +58,7 @@ export async function installLog(): Promise<string> {
   return `${log.trim().split('\n').length} log lines, ${KEPT.length} Secrets`;
 }
 
-/** Checks that no pod was refused or restarted and that each service has two pods. */
+/** Checks that no pod was rejected or restarted and that each service has two pods. */
 export async function describePods(): Promise<string> {
   say(await kubectl(['get', 'pods', '--output', 'wide']));
   const refused = (await objects('event')).filter(

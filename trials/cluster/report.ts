@@ -3,29 +3,29 @@ export type ScenarioStep = () => Promise<string>;
 
 /** Runs all steps one after the other, even after a failure, and prints a table. @returns whether all succeeded */
 export async function report(steps: [name: string, step: ScenarioStep][]): Promise<boolean> {
-  const rows: { name: string; good: boolean; seconds: number; note: string }[] = [];
+  const rows: { name: string; passed: boolean; seconds: number; note: string }[] = [];
   for (const [name, step] of steps) {
     say(`\n=== ${name}`);
-    const begun = performance.now();
-    let good = true;
+    const started = performance.now();
+    let passed = true;
     let note: string;
     try {
       note = await step();
     } catch (error) {
-      good = false;
+      passed = false;
       note = (error as Error).message;
     }
-    const seconds = (performance.now() - begun) / 1000;
-    say(`${good ? 'passed' : '*** failed'}, ${seconds.toFixed(0)} s: ${note}`);
-    rows.push({ name, good, seconds, note });
+    const seconds = (performance.now() - started) / 1000;
+    say(`${passed ? 'passed' : '*** failed'}, ${seconds.toFixed(0)} s: ${note}`);
+    rows.push({ name, passed, seconds, note });
   }
   const width = Math.max(...rows.map(({ name }) => name.length));
   say('');
-  for (const { name, good, seconds, note } of rows) {
-    say(`${good ? 'passed' : 'FAILED'}  ${name.padEnd(width)}  ${seconds.toFixed(0).padStart(4)} s  ${note.split('\n')[0]}`);
+  for (const { name, passed, seconds, note } of rows) {
+    say(`${passed ? 'passed' : 'FAILED'}  ${name.padEnd(width)}  ${seconds.toFixed(0).padStart(4)} s  ${note.split('\n')[0]}`);
   }
-  say(`${rows.filter(({ good }) => good).length} passed, ${rows.filter(({ good }) => !good).length} failed`);
-  return rows.every(({ good }) => good);
+  say(`${rows.filter(({ passed }) => passed).length} passed, ${rows.filter(({ passed }) => !passed).length} failed`);
+  return rows.every(({ passed }) => passed);
 }
 
 export function say(text: string): void {

@@ -1,3 +1,4 @@
+/** Steps of the cluster trial that use the release: they import the demo's organization, and run REST and MCP clients on it. */
 import { readFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,7 @@
+/**
+ * Runs a change of the cluster, such as an upgrade, while clients send requests to both gateways. The change fails if any request does; then the pods' logs are
+ * kept for inspection.
+ */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLoad as startClients, type Outcome } from '../faults/clients.ts';
@@ -7,95 +11,96 @@ import { keepLogs } from './logs.ts';
 import { say } from './report.ts';
 import { credentials, records, TOOLS_ORIGIN } from './tenant.ts';
 
-const RATE = 20;
+const REQUESTS_PER_S = 20;
 /** How long the load runs before and after a change. Long, because failures may appear late. */
 const MARGIN_MS = 15_000;
-/** After a change, the last old pods end within this time. */
-const REPLACED_MS = 60_000;
-/** Mean pause of a client between two requests. */
+/** Maximum time from the end of a change until the last old pod has ended. */
+const REPLACEMENT_TIMEOUT_MS = 60_000;
+/** Mean pause of a client between two requests. Responses take little time beside it, so a client sends about one request per pause. */
 const PAUSE_MS = 300;
 
 interface Summary {
   failed: number;
-  /** A text with the numbers of requests and their milliseconds. */
+  /** For people: the number of requests and failures, and the latencies. */
   note: string;
 }
 
-/** Sends about {@link RATE} requests per second, to every route and tool, until it is stopped. Prints and counts each failure, without retries. */
+/** Sends about {@link REQUESTS_PER_S} requests per second, to every route and tool, until `stop` is called. Never retries; prints and counts each failure. */
 async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
-  const known = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
+  const tenant = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
   const addresses = {
     api: new URL(await addressOf('api-gateway')).host,
     tools: new URL(await addressOf('tool-gateway')).host,
   };
-  const times: number[] = [];
+  const latenciesMs: number[] = [];
   let failed = 0;
   const onOutcome = ({ request, status, served, wrong, took }: Outcome) => {
-    times.push(took);
+    latenciesMs.push(took);
     if (served && wrong === undefined) return;
     failed += 1;
     say(`${new Date().toISOString()} ${request} failed after ${took.toFixed(0)} ms: ${status} ${wrong ?? ''}`);
   };
   const load = startClients({
+    // Each gateway has one address: its Service, which chooses the pod.
     balancer: { order: (gateway) => [addresses[gateway]], stop: () => {} },
-    requests: requestsOf({ ...known, onCreated: () => {} }),
-    clients: Math.ceil((RATE * PAUSE_MS) / 1_000),
+    requests: requestsOf({ ...tenant, onCreated: () => {} }),
+    clients: Math.ceil((REQUESTS_PER_S * PAUSE_MS) / 1_000),
     pauseMs: PAUSE_MS,
     onOutcome,
   });
   return {
     stop: async () => {
       await load.stop();
-      times.sort((a, b) => a - b);
-      const at = (part: number) => (times[Math.floor(times.length * part)] ?? NaN).toFixed(0);
-      const slowest = times.at(-1)?.toFixed(0);
+      latenciesMs.sort((a, b) => a - b);
+      const quantile = (share: number) => (latenciesMs[Math.floor(latenciesMs.length * share)] ?? NaN).toFixed(0);
+      const slowest = latenciesMs.at(-1)?.toFixed(0);
       return {
         failed,
-        note: `${times.length} requests, ${failed} failed; p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${slowest} ms`,
+        note: `${latenciesMs.length} requests, ${failed} failed; p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms, slowest ${slowest} ms`,
       };
     },
   };
 }
 
-/** Makes a change under load. @throws Error if the change or a request fails */
-export async function underLoad(disrupt: () => Promise<void>): Promise<string> {
+/** Runs a change under load. @returns the load's figures @throws Error if the change or any request fails */
+export async function underLoad(change: () => Promise<void>): Promise<string> {
   const load = await startLoad();
   const logs = await keepLogs();
-  let fault: unknown;
+  let changeError: unknown;
   try {
     await sleep(MARGIN_MS);
-    await disrupt();
+    await change();
     await sleep(MARGIN_MS);
   } catch (error) {
-    fault = error;
+    changeError = error;
   }
   const { failed, note } = await load.stop();
   logs.stop();
-  if (fault === undefined && failed === 0) {
+  if (changeError === undefined && failed === 0) {
     await rm(logs.directory, { recursive: true });
     return note;
   }
-  const found = `${note}; the pods' logs: ${logs.directory}`;
-  throw new Error(fault === undefined ? found : `${(fault as Error).message}; ${found}`, { cause: fault });
+  const details = `${note}; the pods' logs: ${logs.directory}`;
+  throw new Error(changeError === undefined ? details : `${(changeError as Error).message}; ${details}`, { cause: changeError });
 }
 
-/** Makes a change under load that must replace every pod. */
+/** Runs a change under load, and waits until it has replaced every pod. @throws Error if that takes too long, or as {@link underLoad} does */
 export async function replacesAll(change: () => Promise<void>): Promise<string> {
   const before = await podNames();
   const note = await underLoad(async () => {
     await change();
     say(await kubectl(['top', 'pods']).catch(() => ''));
     // The gateways' pods end last, because they wait for clients with idle connections.
-    const end = Date.now() + REPLACED_MS;
+    const deadline = Date.now() + REPLACEMENT_TIMEOUT_MS;
     while ((await podNames()).some((name) => before.includes(name))) {
-      if (Date.now() > end) throw new Error(`not every pod is replaced within ${REPLACED_MS / 1_000} s`);
+      if (Date.now() > deadline) throw new Error(`not every pod was replaced within ${REPLACEMENT_TIMEOUT_MS / 1_000} s`);
       await sleep(500);
     }
   });
   return `${before.length} pods replaced; ${note}`;
 }
 
-/** The names of the services' pods. */
+/** Returns the names of all pods of the services. */
 async function podNames(): Promise<string[]> {
   const pods = await objects('pod', `app.kubernetes.io/component in (${SERVICES.join(',')})`);
   return pods.map(({ metadata }) => metadata.name as string);

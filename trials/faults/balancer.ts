@@ -1,3 +1,4 @@
+/** A load balancer in front of the gateways' replicas, for trials that stop some of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRequest } from '@crs/testing/send-request';
 import type { Processes, ProcessName } from '@crs/testing/processes';

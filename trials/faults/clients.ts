@@ -1,3 +1,4 @@
+/** The load of the fault trials: clients that send requests to the gateways and report the outcome of each. */
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRequest } from '@crs/testing/send-request';
@@ -10,9 +11,9 @@ export const say = (line: string) => void process.stdout.write(`${line}\n`);
 /** The result of one request. */
 export interface Outcome extends Verdict {
   request: string;
-  /** Epoch milliseconds. */
+  /** When the request was sent, in epoch milliseconds. */
   sentAt: number;
-  /** Milliseconds. */
+  /** Milliseconds from sending the request to the end of its response. */
   took: number;
 }
 
@@ -36,12 +37,12 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
     const keepsConnections = number % 2 === 0;
     const agentOf = (address: string) => {
       if (!keepsConnections) return false;
-      const known = agents.get(address) ?? new Agent({ keepAlive: true, maxSockets: 1 });
-      agents.set(address, known);
-      return known;
+      const agent = agents.get(address) ?? new Agent({ keepAlive: true, maxSockets: 1 });
+      agents.set(address, agent);
+      return agent;
     };
-    for (let turn = number; !stopped; turn++) {
-      const request = options.requests[turn % options.requests.length]!;
+    for (let index = number; !stopped; index++) {
+      const request = options.requests[index % options.requests.length]!;
       options.onOutcome(await send(request, balancer.order(request.gateway), agentOf));
       await sleep(options.pauseMs * (0.5 + Math.random()));
     }

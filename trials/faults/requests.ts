@@ -1,3 +1,4 @@
+/** The requests of the fault trials, each with a check of its responses. */
 import { randomUUID } from 'node:crypto';
 import type { HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
@@ -13,6 +14,7 @@ export interface Verdict {
   status: number;
   /** Why this response is wrong even while components are down. */
   wrong: string | undefined;
+  /** Whether this is the successful response that the client expects. */
   served: boolean;
 }
 
@@ -75,14 +77,14 @@ type Fixed = Pick<RepeatedRequest, 'name' | 'gateway' | 'method' | 'path' | 'dea
 
 /** A request whose response never changes. The first 200 precedes any fault, so its body is the expected one. */
 function read(fixed: Fixed, prepare: () => Prepared): RepeatedRequest {
-  let right: string | undefined;
+  let expectedBody: string | undefined;
   return {
     ...fixed,
     prepare,
     evaluate: (response) => {
       if (response.status !== 200) return evaluateRefusal(response);
-      right ??= response.body;
-      const wrong = response.body === right ? undefined : `not the expected body: ${response.body.slice(0, 300)}`;
+      expectedBody ??= response.body;
+      const wrong = response.body === expectedBody ? undefined : `not the expected body: ${response.body.slice(0, 300)}`;
       return { status: 200, served: wrong === undefined, wrong };
     },
   };
@@ -125,9 +127,13 @@ function toolError({ headers, body }: HttpResponse): Verdict | undefined {
   };
   if (error !== undefined) return { status: 200, served: false, wrong: `a protocol error: ${body.slice(0, 300)}` };
   if (result?.isError !== true) return undefined;
-  const said = (JSON.parse(result.content[0]!.text) as { error: { message: string } }).error.message;
-  const status = said.startsWith('The service is not available') ? 503 : said.startsWith('The request took too long') ? 504 : 500;
-  const wrong = status === 500 ? said : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
+  const message = (JSON.parse(result.content[0]!.text) as { error: { message: string } }).error.message;
+  const status = message.startsWith('The service is not available')
+    ? 503
+    : message.startsWith('The request took too long')
+      ? 504
+      : 500;
+  const wrong = status === 500 ? message : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
   return { status, served: false, wrong };
 }
 

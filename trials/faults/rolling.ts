@@ -4,7 +4,7 @@ import { Balancer } from './balancer.ts';
 import { say, startLoad, type LoadOptions, type Outcome } from './clients.ts';
 import type { FaultySystem } from './system.ts';
 
-/** Pause between two replicas, in which clients resolve names again and reconnect. A cluster, too, waits until a pod is ready. */
+/** Pause between two replicas, in which clients resolve names again and reconnect. A cluster waits similarly, until the new pod is ready. */
 const CALM_MS = 1_200;
 
 /**

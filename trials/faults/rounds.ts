@@ -1,10 +1,11 @@
+/** The fault trial: breaks one component at a time under load, and checks refusals, recovery and stored projects. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PROCESS_NAMES } from '@crs/testing/processes';
+import { randomFrom } from '@crs/testing/random';
 import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import type { RepeatedRequest } from './requests.ts';
-import { randomFrom } from './random.ts';
 import { breakPart, mendPart, startFaultySystem, victimOf, type FaultySystem } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;
@@ -17,6 +18,7 @@ export interface Round {
   fault: Fault;
 }
 
+/** Delay of each response of a slow component. */
 const SLOW_MS = 2_000;
 /** Maximum time from the victim's return until all requests succeed. */
 const RECOVERY_MS = 2_000;
@@ -24,7 +26,7 @@ const RECOVERY_MS = 2_000;
 const SLACK_MS = 300;
 /** Mean pause of a client between two requests. */
 const PAUSE_MS = 30;
-/** Pause between rounds. */
+/** Pause between rounds, in milliseconds without a fault. */
 const CALM_MS = 1_000;
 
 /** Generates random rounds. The same seed generates the same rounds. */
@@ -74,11 +76,11 @@ export async function breakInTurn(
     const lag = monitorEventLoopDelay({ resolution: 10 });
     lag.enable();
     await breakAndMend(system, round);
-    const back = Date.now();
+    const recoveredAt = Date.now();
     await sleep(RECOVERY_MS + CALM_MS);
     lag.disable();
     const heldUpMs = lag.max / 1e6;
-    const result = evaluate(round, outcomes, back, requests, heldUpMs);
+    const result = evaluate(round, outcomes, recoveredAt, requests, heldUpMs);
     result.faults = result.faults.map((each) => `round ${index + 1} (${round.victim} ${round.fault}): ${each}`);
     results.push(result);
     const what = `round ${index + 1}: ${round.victim} ${round.fault}`;
@@ -91,16 +93,16 @@ export async function breakInTurn(
   return results;
 }
 
-/** Longer than the deadline of most requests, because they would otherwise only wait for the end of the pause. */
+/** How long each fault lasts. Longer than the deadline of most requests. After a shorter pause, requests would succeed late instead of failing. */
 const DURATION_MS = { killed: 2_000, paused: 6_000, slow: 3_500 };
 
 async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<void> {
   const target = victimOf(system, victim)!;
   if (fault === 'slow') {
-    const ways = system.relays.get(victim) ?? [];
-    for (const way of ways) way.delay(SLOW_MS);
+    const relays = system.relays.get(victim) ?? [];
+    for (const relay of relays) relay.delay(SLOW_MS);
     await sleep(DURATION_MS.slow);
-    for (const way of ways) way.delay(0);
+    for (const relay of relays) relay.delay(0);
   } else {
     await breakPart(target, fault);
     await sleep(DURATION_MS[fault]);
@@ -111,7 +113,7 @@ async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Pro
 function evaluate(
   round: Round,
   outcomes: Outcome[],
-  back: number,
+  recoveredAt: number,
   requests: Map<string, RepeatedRequest>,
   heldUpMs: number,
 ): Result {
@@ -120,13 +122,13 @@ function evaluate(
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
   let recovery = 0;
   for (const { request, sentAt, took, wrong, served, status } of outcomes) {
-    const silent = status === 0 && isEdge;
-    if (wrong !== undefined && !silent) faults.add(`${request}: ${wrong}`);
+    const isExpectedSilence = status === 0 && isEdge;
+    if (wrong !== undefined && !isExpectedSilence) faults.add(`${request}: ${wrong}`);
     if (took > requests.get(request)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
       faults.add(`${request} ${status} took ${took.toFixed(0)} ms`);
     // Without rate-limit, every request must still succeed.
     if (!served && round.victim === 'rate-limit') faults.add(`${request} got ${status} because of rate-limit`);
-    if (!served) recovery = Math.max(recovery, sentAt - back);
+    if (!served) recovery = Math.max(recovery, sentAt - recoveredAt);
   }
   if (recovery > RECOVERY_MS + heldUpMs) faults.add(`a request ${recovery} ms after the component's return failed`);
   return { ...round, outcomes, recovery, faults: [...faults] };

@@ -1,3 +1,4 @@
+/** The system of the fault trials, whose components can be killed, paused or disconnected. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,12 +150,13 @@ export function victimOf({ processes, postgres, redis }: FaultySystem, part: Par
   };
 }
 
-/** Kills or pauses a component. */
+/** Kills or pauses a component. `fault` is `killed` or `paused`. */
 export async function breakPart(part: Victim, fault: string): Promise<void> {
   if (fault === 'killed') await part.kill();
   else part.pause();
 }
 
+/** Ends the fault: starts or resumes the component. */
 export async function mendPart(part: Victim, fault: string): Promise<void> {
   if (fault === 'killed') await part.start();
   else part.resume();
@@ -179,14 +181,14 @@ export function adminAt({ admin }: Processes, hostOf: (service: string) => strin
 
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 const CALLS = 60;
-const ENOUGH = { requests: 100_000_000, period_seconds: 60 };
+const HIGH_LIMIT = { requests: 100_000_000, period_seconds: 60 };
 
 async function populate(processes: Processes, tls: Tls | undefined) {
   const operator = connect({ addresses: adminAt(processes, () => 'localhost'), credential: OPERATOR_CREDENTIAL, tls });
   try {
     const organization = 'acme';
     const member = 'ann@acme.example';
-    const leads = 'bob@acme.example';
+    const lead = 'bob@acme.example';
     await load(operator, [
       {
         type: 'organization',
@@ -194,11 +196,11 @@ async function populate(processes: Processes, tls: Tls | undefined) {
         name: 'Acme',
         write_surface: true,
         allowed_fields: ['summary', 'source', 'interviewee.name'],
-        rate_limit: ENOUGH,
-        tool_rate_limit: ENOUGH,
+        rate_limit: HIGH_LIMIT,
+        tool_rate_limit: HIGH_LIMIT,
       },
       { type: 'billing_office', organization, name: 'London', is_default: true },
-      ...[member, leads].map((email) => ({ type: 'user', organization, email, name: email })),
+      ...[member, lead].map((email) => ({ type: 'user', organization, email, name: email })),
       { type: 'project', organization, id: PROJECT, name: 'Bikes', members: [{ email: member, role: 'lead' }] },
       ...Array.from({ length: CALLS }, (_, n) => ({
         type: 'call',
@@ -218,7 +220,7 @@ async function populate(processes: Processes, tls: Tls | undefined) {
       token: await createToken(operator, organization, member),
       callId: 'call-7',
       projectId: PROJECT,
-      leadEmail: leads,
+      leadEmail: lead,
     };
   } finally {
     operator.close();

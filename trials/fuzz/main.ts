@@ -34,7 +34,8 @@ try {
   try {
     process.stdout.write(`seed ${seed}\n`);
     const greatest = [...greatestRequests(system), ...(await largestRecords(system))];
-    const report = await fuzz(system, { requests, seed, concurrency, measured: Math.ceil(requests / 10), greatest });
+    const alone = { processes: system, requests: Math.ceil(requests / 10), greatest };
+    const report = await fuzz(system, { requests, seed, concurrency, alone });
     process.stdout.write(`${table(report)}\n`);
     process.exitCode = report.violations.length > 0 ? 1 : 0;
   } finally {

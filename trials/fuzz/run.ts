@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
-import { longestHold, slowness, type Held } from './loop-time.ts';
+import { longestHold, slowness, type Held, type Measured } from './loop-time.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
 import { bytesOf, show, type Fuzzed } from './request.ts';
@@ -15,10 +15,8 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** Number of requests that are sent one at a time afterwards, to measure how long they occupy the event loops. */
-  measured: number;
-  /** Inputs that are sent only one at a time. */
-  greatest: Greatest[];
+  /** Requests that are sent one at a time afterwards, to measure how long they block the event loops. Absent: none. */
+  alone?: { processes: Measured; requests: number; greatest: Greatest[] };
 }
 
 export interface Report {
@@ -40,7 +38,7 @@ export interface Slow extends Held {
 type Drawn = Fuzzed | Raw;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
-  const { requests, seed, concurrency, measured, greatest } = config;
+  const { requests, seed, concurrency, alone } = config;
   const tools = await listTools(system);
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
     { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 19 },
@@ -64,18 +62,20 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   const violations = (await Promise.all(lanes)).flat();
 
   const slowest = new Map<string, Slow>();
-  const sendAlone = async (name: string, input: string, send: () => Promise<string[]>) => {
+  const sendAlone = async (processes: Measured, name: string, input: string, send: () => Promise<string[]>) => {
     let wrong: string[] = [];
-    const held = await longestHold(system, async () => (wrong = await send()));
+    const held = await longestHold(processes, async () => (wrong = await send()));
     const key = `${name} ${held.process}`;
     if (held.ms > (slowest.get(key)?.ms ?? -1)) slowest.set(key, { ...held, input });
     violations.push(...[...wrong, ...slowness(held)].map((violation) => `${input}: ${violation}`));
   };
-  for (const request of fc.sample(drawn, { seed: mix(seed + concurrency), numRuns: measured })) {
-    const input = `${request.route} (${wireBytes(request).length} bytes, from ${show(wireBytes(request).subarray(0, 80))})`;
-    await sendAlone(request.route, input, () => send(request));
+  if (alone) {
+    for (const request of fc.sample(drawn, { seed: mix(seed + concurrency), numRuns: alone.requests })) {
+      const input = `${request.route} (${wireBytes(request).length} bytes, from ${show(wireBytes(request).subarray(0, 80))})`;
+      await sendAlone(alone.processes, request.route, input, () => send(request));
+    }
+    for (const { name, send } of alone.greatest) await sendAlone(alone.processes, name, name, send);
   }
-  for (const { name, send } of greatest) await sendAlone(name, name, send);
   const seconds = (performance.now() - begun) / 1000;
   return {
     requests: sent,

@@ -106,7 +106,7 @@ function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrar
     }
     if (key === 'project_id') {
       const some = fc.constantFrom(...PROJECTS, PROJECTS[0]!.toUpperCase());
-      // Whether the user may see an existing id is known to the oracle. An id that doesn't exist is never found.
+      // The oracle decides whether the user may see an existing id. An unknown id is never found.
       return mostly(4, some.map((id) => (isRequired ? open(id, MISSING) : good(id))), fc.uuid().map((id) => (isRequired ? bad(id, MISSING) : good(id)))); // prettier-ignore
     }
     if (key.endsWith('_contains') || key === 'country' || key === 'type') {

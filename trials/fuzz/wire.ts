@@ -12,7 +12,7 @@ export interface WireResponse {
   json: any;
 }
 
-/** There was no response, or it isn't valid HTTP. */
+/** Thrown if the server sends no response, or one that isn't valid HTTP. */
 export class WireError extends Error {}
 
 const TIMEOUT_MS = 30_000;

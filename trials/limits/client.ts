@@ -1,10 +1,13 @@
+/** Clients that send requests that count against a rate limit, and record when each was admitted or refused. */
 import { Agent } from 'node:http';
 import { sendRequest } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 /** The response to a request that counts against a limit. Times are epoch milliseconds. */
 export interface LimitedResponse {
+  /** When the request was sent. */
   sent: number;
+  /** When its response was complete. */
   done: number;
   /** Admitted, refused by the limit, or a description of an unexpected response. */
   outcome: 'admitted' | 'refused' | { fault: string };
@@ -66,9 +69,9 @@ export function toolClient(token: string): Client {
 /** Sends requests at a constant rate to the origins in turn, whether or not earlier ones have a response. */
 export function offer(client: Client, origins: string[], perSecond: number): { stop(): Promise<LimitedResponse[]> } {
   const pending: Promise<LimitedResponse>[] = [];
-  const begun = performance.now();
+  const startedAt = performance.now();
   const timer = setInterval(() => {
-    const due = ((performance.now() - begun) / 1_000) * perSecond;
+    const due = ((performance.now() - startedAt) / 1_000) * perSecond;
     while (pending.length < due) pending.push(client(origins[pending.length % origins.length]!));
   }, 5);
   return {

@@ -1,10 +1,11 @@
+/** Measurements of rate limits without faults: how many requests each window admits, and who is admitted at its reset. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
 import { offer, restClient, toolClient } from './client.ts';
 import type { LimitsSystem } from './system.ts';
 import { faultsOf, windowsOf } from './windows.ts';
 
-/** Sends ten times the limit, evenly over all gateways, for this many windows. */
+/** Sends ten times the limit, evenly over all gateways, for this many windows. @returns how many requests each window admitted and refused */
 export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', rule: Rule, windows: number) {
   const { processes } = system;
   const rest = what === 'rest';
@@ -15,17 +16,17 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   // A window opens with the first request after the previous window has closed, so the windows drift.
   await sleep(windows * (rule.periodSeconds * 1_000 + 50));
   const responses = await load.stop();
-  const seen = windowsOf(responses, rule.periodSeconds * 1_000);
+  const allWindows = windowsOf(responses, rule.periodSeconds * 1_000);
   // Without the last window, which may be incomplete when the load ends.
-  const whole = seen.slice(0, -1);
-  const admitted = whole.map((window) => window.admitted);
+  const completeWindows = allWindows.slice(0, -1);
+  const admitted = completeWindows.map((window) => window.admitted);
   return {
-    windows: whole.length,
+    windows: completeWindows.length,
     admittedMin: Math.min(...admitted),
-    admittedMax: Math.max(...admitted, seen.at(-1)?.admitted ?? 0),
+    admittedMax: Math.max(...admitted, allWindows.at(-1)?.admitted ?? 0),
     limit: rule.requests,
     refused: responses.filter(({ outcome }) => outcome === 'refused').length,
-    refusedBelow: whole.reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
+    refusedBelow: completeWindows.reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
     faults: faultsOf(responses),
   };
 }
@@ -41,10 +42,10 @@ export async function warm(system: LimitsSystem, origins: string[], what: 'rest'
 export async function atReset(system: LimitsSystem, rule: Rule): Promise<{ admitted: number; faults: string[] }> {
   const { apis } = system.processes;
   const client = restClient(await system.createOrganization(rule));
-  const turn = (index: number) => client(apis[index % apis.length]!);
-  const first = await Promise.all(Array.from({ length: rule.requests * 2 }, (_, index) => turn(index)));
+  const send = (index: number) => client(apis[index % apis.length]!);
+  const first = await Promise.all(Array.from({ length: rule.requests * 2 }, (_, index) => send(index)));
   const reset = Math.max(...first.filter(({ outcome }) => outcome === 'refused').map((response) => response.reset!)) * 1_000;
   while (Date.now() < reset) await sleep(Math.max(1, reset - Date.now()));
-  const responses = await Promise.all(Array.from({ length: rule.requests }, (_, index) => turn(index)));
+  const responses = await Promise.all(Array.from({ length: rule.requests }, (_, index) => send(index)));
   return { admitted: responses.filter(({ outcome }) => outcome === 'admitted').length, faults: faultsOf(responses) };
 }

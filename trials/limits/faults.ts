@@ -1,3 +1,4 @@
+/** Measurements of rate limits during an outage of Redis or rate-limit. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
 import { breakPart, mendPart, victimOf } from '../faults/system.ts';
@@ -28,11 +29,11 @@ export async function outage(
   await warm(system, apis, 'rest');
   const load = offer(client, apis, (10 * rule.requests) / rule.periodSeconds);
   await sleep(periodMs);
-  // Nobody else sends requests of this organization, so a refusal tells when the next window opens.
+  // Nobody else sends requests of this organization, so the reset time of a refusal is when the next window can open.
   let reset: number | undefined;
   while (reset === undefined) {
-    const seen = await client(apis[0]!);
-    if (seen.outcome === 'refused') ({ reset } = seen);
+    const response = await client(apis[0]!);
+    if (response.outcome === 'refused') ({ reset } = response);
   }
   await sleep(Math.max(0, reset * 1_000 - 1_000 - Date.now()));
   // The window opens within the next second.
@@ -41,20 +42,25 @@ export async function outage(
   await breakPart(part, fault);
   await sleep(lastedMs);
   await mendPart(part, fault);
-  const back = Date.now();
-  await sleep(2_000 + (windowsAfter + 1) * (periodMs + 100));
+  const recoveredAt = Date.now();
+  await sleep(2_000);
+  const failures = await system.countFailures();
+  await sleep((windowsAfter + 1) * (periodMs + 100));
   const responses = await load.stop();
-  const after = windowsOf(responses, periodMs).filter(({ opened }) => opened >= back + 2_000);
+  const after = windowsOf(responses, periodMs).filter(({ openedAt }) => openedAt >= recoveredAt + 2_000);
   return {
     limit: rule.requests,
     responses: responses.length,
     // Responses without limit headers, and other unexpected responses.
     faults: faultsOf(responses),
     slowestMs: Math.max(...responses.map(({ sent, done }) => done - sent)),
-    // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
+    // The maximum number of admitted requests in any period. Uses 90% of the period, because requests at the end of one window and at the beginning of the next
+    // may be sent closer together than they are counted.
     mostAdmitted: mostAdmitted(responses, periodMs * 0.9),
-    // The admitted requests of each window that opened later than two seconds after the return.
+    // The admitted requests of each window that opened more than two seconds after the end of the outage.
     after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),
+    // Whether a gateway counted locally in those windows, as it does if the machine stalls for a moment.
+    disturbed: (await system.countFailures()) > failures,
     refusedBelowAfter: after.slice(0, windowsAfter).reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
   };
 }

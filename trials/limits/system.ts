@@ -1,3 +1,4 @@
+/** The system of the trials of rate limits: several gateways on one Redis. */
 import { connect } from '@crs/crs/connection';
 import type { Rule } from '@crs/kit/limits/rule';
 import { createKey, createToken } from '@crs/testing/credentials';
@@ -32,6 +33,17 @@ export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['r
     createOrganization: async (rule: Rule) => createKey(operator, await create('rate_limit', rule)),
     /** @returns the token of a new user in a new organization */
     createUser: async (rule: Rule) => createToken(operator, await create('tool_rate_limit', rule), EMAIL),
+    /** Returns how many requests the REST gateways have counted locally so far, because rate-limit did not respond in time. */
+    countFailures: async () => {
+      const metrics = system.processes.apis.map(async (_, index) => {
+        const response = await fetch(`http://${system.processes.ops('api-gateway', index + 1)}/metrics`);
+        return response.text();
+      });
+      const values = (await Promise.all(metrics)).flatMap((text) => [
+        ...text.matchAll(/^crs_ratelimit_failures_total\S* (\d+)/gm),
+      ]);
+      return values.reduce((sum, [, value]) => sum + Number(value), 0);
+    },
     stop: async () => {
       operator.close();
       await system.stop();

@@ -1,3 +1,4 @@
+/** Extracts the commands and queries of the runbooks, and runs them against a local system. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** The system of the monitoring trials, with functions that cause the events that alerts are about. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, openSync } from 'node:fs';
@@ -24,7 +25,7 @@ import { startFaultySystem } from '../faults/system.ts';
 /** A running system, in which tests cause the events that metrics and logs report. */
 export type Scene = Awaited<ReturnType<typeof startScene>>;
 
-export interface Lone {
+export interface SeparateProcess {
   /** `host:port` of its metrics. */
   ops: string;
 }
@@ -37,20 +38,22 @@ export async function startScene() {
     logs: directory,
   });
   const { processes } = system;
-  const lones: ChildProcess[] = [];
+  const separateProcesses: ChildProcess[] = [];
   /** Starts a process of a service that is not part of the system. */
-  const lone = async (service: ProcessName, environment: Record<string, string>) => {
+  const startSeparately = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
     const child = spawn(process.execPath, [programOf(service)], {
       env: { ...INHERITED, CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
       stdio: ['ignore', 'ignore', openSync(join(directory, `${service}-alone.log`), 'a')],
     });
-    lones.push(child);
+    separateProcesses.push(child);
     return { ops };
   };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const get = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
-    fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
+    fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((response) =>
+      response.arrayBuffer(),
+    );
   let batch = 0;
   /** Imports a file with valid and invalid lines. */
   const importLines = async () => {
@@ -80,16 +83,16 @@ export async function startScene() {
     system,
     /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of separate processes, `import.log` of imports. */
     logs: directory,
-    lone,
+    startSeparately,
     /** Starts a rate-limit process with TLS that is not part of the system. @returns the process, and the folder of its certificates */
-    secure: async () => {
+    startWithTls: async () => {
       const authority = createAuthority('scene');
       const { cert, key } = authority.issue('localhost');
       const files = await mkdtemp(join(directory, 'tls-'));
       for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
         await writeFile(join(files, name), content);
       }
-      return { ...(await lone('rate-limit', { CRS_TLS_DIR: files })), certificates: files };
+      return { ...(await startSeparately('rate-limit', { CRS_TLS_DIR: files })), certificates: files };
     },
     /** Starts clients of all kinds. */
     traffic: (clients: number) =>
@@ -144,12 +147,12 @@ export async function startScene() {
       await sendRaw(new URL(processes.api).host, `POST /v1/projects HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     },
     /** Sends more concurrent requests than there are slots. */
-    overload: async () => {
+    sendBurst: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => get(system.key)));
     },
     stop: async () => {
       operator.close();
-      for (const each of lones) {
+      for (const each of separateProcesses) {
         if (each.exitCode !== null || each.signalCode !== null) continue;
         each.kill('SIGKILL');
         await once(each, 'exit');

@@ -1,10 +1,12 @@
-// Tests a point-in-time recovery from a base backup and archived WAL.
+// Tests recovery from a base backup and archived WAL, after a mistake and after a loss of the database server.
 //
 //   node trials/recovery/main.ts [--calls 2000]
 //
-// An organization is deleted by mistake. The server is lost, restored to the moment before the deletion, and the steps of docs/runbooks/restore.md are
-// performed. Then calls and cursors are compared with the earlier ones. Prints the recovery time (RTO) and how much an unplanned loss of the server loses
-// at most (RPO), and exits with 1 if a check fails.
+// 1. Point-in-time recovery: an organization is deleted by mistake, and then PostgreSQL loses all its data. Restores it to the moment before the deletion by
+//    the steps of docs/runbooks/restore.md. Every call must be as before, and cursors from before must be refused. Prints the recovery time (RTO).
+// 2. Crash: PostgreSQL loses its data during imports. Restores what the archive has, and prints how many of the last imports are lost (RPO).
+//
+// `--calls` is the number of calls per organization. Exits with 1 if a check fails.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,16 +23,17 @@ import { ARCHIVE_TIMEOUT_S, ArchivingServer } from './server.ts';
 
 const { values: options } = parseArgs({ options: { calls: { type: 'string', default: '2000' } } });
 const CALLS = Number(options.calls);
+/** The trial deletes the first one by mistake. */
 const ORGANIZATIONS = ['deleted', 'other'];
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
 const RUNBOOK = new URL('../../docs/runbooks/restore.md', import.meta.url);
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const check = (what: string, isRight: boolean) => {
-  print(`${isRight ? 'yes' : 'NO '}  ${what}`);
-  if (!isRight) process.exitCode = 1;
+const check = (statement: string, holds: boolean) => {
+  print(`${holds ? 'yes' : 'NO '}  ${statement}`);
+  if (!holds) process.exitCode = 1;
 };
-const since = (started: number) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
+const secondsSince = (started: number) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 
 const keys = new Map<string, string>();
 const home = await mkdtemp(join(tmpdir(), 'crs-recovery-'));
@@ -38,14 +41,15 @@ const server = new ArchivingServer(home);
 try {
   await server.create();
   await prepare();
-  await pointInTime();
-  await lostWithoutNotice();
+  await recoverToPointInTime();
+  await recoverFromCrash();
 } finally {
   await server.stop();
   await rm(home, { recursive: true, force: true });
 }
 
-async function pointInTime(): Promise<void> {
+/** Restores both organizations to the moment before one of them was deleted. */
+async function recoverToPointInTime(): Promise<void> {
   let system = await startOn(server.url);
   for (const id of ORGANIZATIONS) {
     await load(system.operator, [{ type: 'organization', id, name: id, rate_limit: LIMIT }, ...callsOf(id, 0, CALLS / 2)]);
@@ -54,9 +58,10 @@ async function pointInTime(): Promise<void> {
   await server.backUp();
   // Half of the calls are in the backup, the others only in the WAL.
   for (const id of ORGANIZATIONS) await load(system.operator, callsOf(id, CALLS / 2, CALLS));
-  const before = new Map<string, Follower>();
-  for (const id of ORGANIZATIONS) before.set(id, await follow(system.api, id));
+  const mirrors = new Map<string, Follower>();
+  for (const id of ORGANIZATIONS) mirrors.set(id, await follow(system.api, id));
   const [target] = await server.query<{ now: string }>('select clock_timestamp()::text as now');
+  // The deletion must be clearly later than the recovery target.
   await sleep(1_000);
   await erase(system.operator, 'deleted', { $case: 'organization', value: true });
   await load(system.operator, callsOf('other', CALLS, CALLS + 10));
@@ -66,61 +71,64 @@ async function pointInTime(): Promise<void> {
 
   const started = performance.now();
   await server.restore({ recovery_target_time: target!.now });
-  print(`base backup and WAL restored: ${since(started)}`);
-  await server.query(await statementOfRunbook());
+  print(`base backup and WAL restored: ${secondsSince(started)}`);
+  await server.query(await readRunbookStatement());
   await prepare();
   system = await startOn(server.url);
   const { status } = await get(system.api, 'deleted', '/v1/calls/call_0');
-  print(`${CALLS * 2} calls: first request served after ${since(started)} (RTO)`);
-  check('a key of the deleted organization works', status === 200);
+  print(`${CALLS * 2} calls: first request served after ${secondsSince(started)} (RTO)`);
+  check('the key of the organization that was deleted works again', status === 200);
   for (const id of ORGANIZATIONS) {
-    const { cursor, copy } = before.get(id)!;
-    const refused = await get(system.api, id, `/v1/changes?cursor=${cursor}`);
-    check(`a cursor of ${id} from before is refused (${refused.status})`, refused.status === 400);
-    const again = await follow(system.api, id);
-    const isSame = copy.size === CALLS && [...again.faults, ...again.compare(copy)].length === 0;
-    check(`the ${copy.size} calls of ${id} are as they were, byte for byte, and no others are there`, isSame);
+    const { cursor, copy } = mirrors.get(id)!;
+    const response = await get(system.api, id, `/v1/changes?cursor=${cursor}`);
+    check(`${id}: a cursor that was issued before the recovery gets 400 (got ${response.status})`, response.status === 400);
+    const restored = await follow(system.api, id);
+    const isSame = copy.size === CALLS && [...restored.faults, ...restored.compare(copy)].length === 0;
+    check(`${id}: its calls are exactly the ${copy.size} from before the deletion, byte for byte`, isSame);
   }
   await system.stop();
 }
 
-/** Loses the server during an import. Everything that wasn't archived yet is lost. */
-async function lostWithoutNotice(): Promise<void> {
+/** Loses the server between two imports without archiving its last WAL, restores it, and counts the imports that are lost. */
+async function recoverFromCrash(): Promise<void> {
   await server.backUp();
   const system = await startOn(server.url);
-  const stored: { id: string; at: number }[] = [];
-  for (const end = performance.now() + 3_000 * ARCHIVE_TIMEOUT_S; performance.now() < end; await sleep(50)) {
-    const n = CALLS * 2 + stored.length;
+  const imports: { callId: string; finishedAt: number }[] = [];
+  // Three archive timeouts, so that some WAL segments are archived meanwhile.
+  const importForMs = 3 * ARCHIVE_TIMEOUT_S * 1_000;
+  for (const end = performance.now() + importForMs; performance.now() < end; await sleep(50)) {
+    const n = CALLS * 2 + imports.length;
     await load(system.operator, callsOf('other', n, n + 1));
-    stored.push({ id: `call_${n}`, at: performance.now() });
+    imports.push({ callId: `call_${n}`, finishedAt: performance.now() });
   }
   await server.lose();
   const lostAt = performance.now();
   await system.stop();
   await server.restore({});
   const rows = await server.query<{ id: string }>(`select call_id as id from calls.calls where organization = 'other'`);
-  const left = new Set(rows.map(({ id }) => id));
-  const firstLost = stored.findIndex(({ id }) => !left.has(id));
-  const lost = firstLost < 0 ? [] : stored.slice(firstLost);
-  const seconds = (lostAt - (lost[0]?.at ?? lostAt)) / 1000;
+  const restoredIds = new Set(rows.map(({ id }) => id));
+  const firstLost = imports.findIndex(({ callId }) => !restoredIds.has(callId));
+  const lost = firstLost < 0 ? [] : imports.slice(firstLost);
+  const lostSeconds = (lostAt - (lost[0]?.finishedAt ?? lostAt)) / 1_000;
   print(
-    `archive_timeout ${ARCHIVE_TIMEOUT_S} s: lost ${lost.length} of ${stored.length} imports, those of the last ${seconds.toFixed(1)} s (RPO)`,
+    `archive_timeout ${ARCHIVE_TIMEOUT_S} s: lost ${lost.length} of ${imports.length} imports, the oldest ${lostSeconds.toFixed(1)} s before the crash (RPO)`,
   );
-  check('only the latest imports are lost', !lost.some(({ id }) => left.has(id)));
-  check('no more than two archive timeouts are lost', seconds < 2 * ARCHIVE_TIMEOUT_S);
+  check('no import is lost that finished before a restored one', !lost.some(({ callId }) => restoredIds.has(callId)));
+  check('the loss covers less than two archive timeouts', lostSeconds < 2 * ARCHIVE_TIMEOUT_S);
 }
 
 function prepare(): Promise<void> {
   return prepareDatabase({ adminDatabaseUrl: server.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
 }
 
-/** @returns the runbook's statement to run after restoring a whole server */
-async function statementOfRunbook(): Promise<string> {
-  const [found, ...others] = (await readFile(RUNBOOK, 'utf8')).matchAll(/psql -c "(update [^"]+)"/g);
-  check(`the runbook has one statement: ${found?.[1]}`, found !== undefined && others.length === 0);
-  return found![1]!;
+/** Returns the SQL statement that the runbook has an operator run after the whole server was restored. */
+async function readRunbookStatement(): Promise<string> {
+  const [match, ...others] = (await readFile(RUNBOOK, 'utf8')).matchAll(/psql -c "(update [^"]+)"/g);
+  check(`the runbook has exactly one SQL statement: ${match?.[1]}`, match !== undefined && others.length === 0);
+  return match![1]!;
 }
 
+/** Generates the import records of calls number `from` to `to` (exclusive). */
 function callsOf(organization: string, from: number, to: number): object[] {
   return Array.from({ length: to - from }, (_, i) => ({
     type: 'call',
@@ -132,7 +140,7 @@ function callsOf(organization: string, from: number, to: number): object[] {
   }));
 }
 
-/** Reads all changes of an organization. */
+/** Builds a mirror of an organization's calls from its feed of changes. */
 async function follow(api: string, organization: string): Promise<Follower> {
   const follower = new Follower({ limit: 50, details: true }, (path) => get(api, organization, path));
   await follower.finish();

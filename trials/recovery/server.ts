@@ -1,3 +1,4 @@
+/** The PostgreSQL server of the recovery trial. */
 import { execFileSync } from 'node:child_process';
 import { appendFile, chmod, chown, cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -79,7 +80,7 @@ export class ArchivingServer {
     await cp(this.#backup, this.#directory, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
     await appendFile(join(this.#directory, 'recovery.signal'), '');
     const { uid, gid } = this.#binaries.account;
-    // If root made the copy, it belongs to root.
+    // The files that root copied belong to root, but PostgreSQL runs under another account.
     if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, this.#directory]);
     await chmod(this.#directory, 0o700);
     await this.#run({ restore_command: `cp ${this.#archive}/%f %p`, recovery_target_action: 'promote', ...target });

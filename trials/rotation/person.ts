@@ -1,3 +1,4 @@
+/** A person who uses a browser and an assistant while secrets rotate. */
 import { createHash, randomBytes } from 'node:crypto';
 import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
@@ -5,7 +6,7 @@ import { Balancer, type Gateways } from '../faults/balancer.ts';
 
 const CALLBACK = 'https://assistant.example/callback';
 const TIMEOUT_MS = 16_000;
-/** More than the pages of an interaction. */
+/** More pages than any sign-in has. Ends a redirect loop. */
 const MAX_PAGES = 8;
 
 export interface Account {
@@ -45,8 +46,8 @@ export class Person {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     });
-    const back = await this.#decide(`/authorize?${query.toString()}`, { ...account, decision: 'allow' });
-    const code = back.searchParams.get('code') ?? '';
+    const callback = await this.#decide(`/authorize?${query.toString()}`, { ...account, decision: 'allow' });
+    const code = callback.searchParams.get('code') ?? '';
     await this.#takeTokens({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK });
   }
 
@@ -101,10 +102,10 @@ export class Person {
       const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(response.body);
       if (!form) break;
       const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
-      const known = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
+      const filledIn = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
       response = await this.#post(
         pathOf(form[1]!),
-        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...known]),
+        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...filledIn]),
       );
     }
     throw new Error(`not redirected to the client: ${response.status} ${response.body.slice(0, 500)}`);

@@ -1,3 +1,4 @@
+/** The trial of secret rotation: rotates secrets under load, and reports each failed request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@crs/crs/connection';
 import { load } from '@crs/testing/load';

@@ -1,3 +1,4 @@
+/** How each secret is rotated, step by step as in the runbooks. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -19,7 +20,7 @@ import { redisCommand } from './redis-command.ts';
 
 export const ORGANIZATION = 'acme';
 const NEW_SECRET = 'another-secret-that-is-long-enough-0123456789';
-/** Pause in which clients resolve names again and reconnect. A cluster, too, waits until a pod is ready. */
+/** Pause in which clients resolve names again and reconnect. A cluster waits similarly, until the new pod is ready. */
 export const CALM_MS = 1_200;
 /** A new key is published for ten seconds before it signs. Replicas, gateways and requests in flight need some more time. */
 const KEY_SIGNS_MS = 15_000;
@@ -65,12 +66,12 @@ export const openTls = ({ certificates }: Pick<Certification, 'certificates'>) =
 /** Rotates CRS_SECRET of auth and of the tool gateway: appends the new secret, moves it first, encrypts all values again, and removes the old one. */
 async function secret(work: Work): Promise<void> {
   const { system } = work;
-  const roll = async (list: string) => {
+  const setSecret = async (list: string) => {
     system.environment['CRS_SECRET'] = list;
     await restart(system, ['auth', 'tool-gateway']);
   };
-  await roll(`0:${SECRET},b:${NEW_SECRET}`);
-  await roll(`b:${NEW_SECRET},0:${SECRET}`);
+  await setSecret(`0:${SECRET},b:${NEW_SECRET}`);
+  await setSecret(`b:${NEW_SECRET},0:${SECRET}`);
   const { secrets } = await asOperator(work, async ({ auth, operator: token }) => {
     for (let done = false; !done;) ({ done } = await auth.resealValues({}, await token()));
     return auth.getSecretStatus({}, await token());
@@ -79,7 +80,7 @@ async function secret(work: Work): Promise<void> {
     secrets.filter(({ values }) => values > 0).map(({ secretId }) => secretId),
     ['b'],
   );
-  await roll(`b:${NEW_SECRET}`);
+  await setSecret(`b:${NEW_SECRET}`);
 }
 
 async function tokenKey(work: Work): Promise<void> {

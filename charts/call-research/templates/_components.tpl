@@ -1,6 +1,12 @@
 {{/*
-The components of an installation, apart from values: each one's listeners, Secret, and the listeners of others that it calls (`dependsOn`).
-Environment variables, ports and NetworkPolicies follow from them.
+The properties of each component that values can't change. Environment variables, ports and NetworkPolicies follow from them.
+  listeners: its ports by purpose
+  dependsOn: the listeners of other components that it calls
+  public: the key of its address in the value `publicUrls`
+  secret: whether it needs a Secret
+  database.importConnections: the size of a second connection pool, which imports use. `databaseConnections` sets that of the first one
+  redis: whether it connects to Redis
+  outside: whether it connects to hosts outside the cluster
 */}}
 {{- define "call-research.components" -}}
 api-gateway:
@@ -16,7 +22,7 @@ auth:
   listeners: { grpc: 50051, admin: 50052, http: 8082, health: 50053 }
   dependsOn: {}
   secret: true
-  # The size of the second pool, for imports. Auth has only the pool that `databaseConnections` sets.
+  # Imports of organizations and users are small, and use the first pool.
   database: { importConnections: 0 }
   # Fetches clients' metadata documents, and calls the organizations' OpenID providers.
   outside: true
@@ -42,13 +48,13 @@ rate-limit:
 # The pod in which operators run `crs`.
 crs: &crs
   listeners: {}
-  # `crs status` checks the health of services without an admin listener.
+  # `crs status` calls the health listener of each service that has no admin listener.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
 {{- if .Values.jobs }}
 job: *crs
 {{- end }}
 test:
   listeners: {}
-  # Also runs `crs status`.
+  # The pod of `helm test`. It calls both gateways by HTTP, and runs `crs status`.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
 {{- end }}

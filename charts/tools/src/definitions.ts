@@ -39,7 +39,7 @@ export const DEFINITIONS: Record<string, Schema> = {
       ['existingSecret'],
     ),
   ),
-  /** Also admits the list of older charts: the chart's own check of it has a better message. */
+  /** Admits the list that older charts had, because the chart's own checks reject it with a better message. */
   dns: {
     anyOf: [
       object({ to: peers, ports: { type: 'array', items: { $ref: '#/definitions/port' }, minItems: 1 } }),

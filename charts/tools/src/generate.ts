@@ -1,4 +1,4 @@
-// Writes a chart's values.schema.json, and the table of values in its README.md, from its values.yaml.
+// Writes a chart's values.schema.json, and the list of values in its README.md, from its values.yaml.
 import { readFile, writeFile } from 'node:fs/promises';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
 import { DEFINITIONS, type Schema } from './definitions.ts';
@@ -93,16 +93,14 @@ function writeSchema(schema: Schema): string {
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema, properties, definitions }, null, 2)}\n`;
 }
 
-function writeTable(values: Value[]): string {
-  const cell = (text: string) => text.replaceAll('|', '\\|');
-  const rows = values
-    .filter(({ prose, default: value }) => prose || value !== undefined)
+/** Leaves out values whose names explain them. */
+function writeList(values: Value[]): string {
+  return values
+    .filter(({ prose }) => prose)
     .map(({ path, prose, default: value }) =>
-      value === undefined
-        ? `| **\`${path}\`** | | ${cell(flow(prose))} |`
-        : `| \`${path}\` | \`${cell(JSON.stringify(value))}\` | ${cell(flow(prose))} |`,
-    );
-  return ['| value | default | |', '| --- | --- | --- |', ...rows].join('\n');
+      value === undefined ? `- **\`${path}\`**: ${flow(prose)}` : `- \`${path}\` (\`${JSON.stringify(value)}\`): ${flow(prose)}`,
+    )
+    .join('\n');
 }
 
 /** Returns the two generated files of a chart, by path. */
@@ -116,7 +114,7 @@ export async function generate(chart: string): Promise<Map<string, string>> {
   if (tail === undefined) throw new Error(`${file('README.md')} has no place for the values`);
   return new Map([
     [file('values.schema.json'), schema],
-    [file('README.md'), `${head}${BEGIN}\n\n${writeTable(reader.values)}\n\n${END}${tail}`],
+    [file('README.md'), `${head}${BEGIN}\n\n${writeList(reader.values)}\n\n${END}${tail}`],
   ]);
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { find, pods, render } from '../src/render.ts';
 
-test('backends make the Secrets to which the trial refers', async () => {
+test('the backends chart creates the Secrets that examples/trial.yaml refers to', async () => {
   const manifests = await render({ chart: 'backends', release: 'backends' });
   const trial = JSON.stringify(await render({ files: ['examples/trial.yaml'] }));
   for (const [secret, key, url] of [
@@ -14,7 +14,7 @@ test('backends make the Secrets to which the trial refers', async () => {
   }
 });
 
-test('backends satisfy the restricted standard', async () => {
+test('the pods of the backends chart meet the restricted Pod Security Standard', async () => {
   for (const { spec } of pods(await render({ chart: 'backends' }))) {
     expect(spec).toMatchObject({ automountServiceAccountToken: false });
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -26,7 +26,7 @@ test('backends satisfy the restricted standard', async () => {
   }
 });
 
-test('with a volume for the data, the Secret outlasts the release as well', async () => {
+test('with a persistent volume, the password Secret is kept on uninstallation, like the data', async () => {
   const manifests = await render({ chart: 'backends', values: { postgres: { storage: '2Gi' } } });
   const { spec } = find(manifests, 'StatefulSet', 'crs-backends-postgres');
   expect(spec.volumeClaimTemplates[0].spec.resources.requests.storage).toBe('2Gi');

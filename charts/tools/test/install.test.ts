@@ -14,7 +14,7 @@ describe('the install Job', () => {
     job = find(manifests, 'Job', INSTALL);
   });
 
-  test('runs before each installation and upgrade, not at a deletion, and its log stays', () => {
+  test('runs before each installation, upgrade and rollback, not on uninstallation, and is kept for its log', () => {
     expect(job.metadata.annotations).toEqual({
       'helm.sh/hook': 'pre-install,pre-upgrade,pre-rollback',
       'helm.sh/hook-weight': '0',
@@ -22,7 +22,7 @@ describe('the install Job', () => {
     });
   });
 
-  test('needs only earlier hooks and objects named in values, nothing of the release', () => {
+  test('depends only on earlier hooks and on objects named in values, not on other objects of the release', () => {
     const { spec } = job.spec.template;
     const before = manifests.filter(
       (manifest) => hookOf(manifest) === 'pre-install,pre-upgrade,pre-rollback' && weightOf(manifest) < weightOf(job),
@@ -38,13 +38,17 @@ describe('the install Job', () => {
     expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
   });
 
-  test('reads the URL of each server that has the schema of one service', async () => {
+  test('gets the URL of each database server that hosts the schema of a single service', async () => {
     const apart = {
       calls: { existingSecret: 'calls-postgres', serviceUrl: 'postgres://pooler:6432/calls' },
       entities: { existingSecret: 'entities-postgres', key: 'URL' },
     };
-    const of = find(await render({ files: ['examples/production.yaml'], values: { database: { apart } } }), 'Job', INSTALL);
-    const env = (of.spec.template.spec.containers[0].env as Manifest[]).filter(({ name }) =>
+    const installJob = find(
+      await render({ files: ['examples/production.yaml'], values: { database: { apart } } }),
+      'Job',
+      INSTALL,
+    );
+    const env = (installJob.spec.template.spec.containers[0].env as Manifest[]).filter(({ name }) =>
       /_(CALLS|ENTITIES|PROJECTS)$/.test(name),
     );
     const secret = (name: string, from: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: from, key } } });
@@ -71,17 +75,17 @@ describe('the install Job', () => {
     expect(subjects).toEqual([{ kind: 'ServiceAccount', name: INSTALL, namespace: 'research' }]);
   });
 
-  test('makes every Secret to which a pod refers, except those named in values', () => {
+  test('creates every Secret that a pod refers to, except those named in values', () => {
     const [, read, written] = find(manifests, 'Role', INSTALL).rules as Manifest[];
-    const made = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
-    const referred = pods(manifests).flatMap(({ spec }) => [
+    const createdSecrets = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
+    const referencedSecrets = pods(manifests).flatMap(({ spec }) => [
       ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
       ...(spec.volumes ?? []).flatMap(({ secret }: Manifest) => secret?.secretName ?? []),
     ]);
-    expect(new Set(referred)).toEqual(new Set(made));
+    expect(new Set(referencedSecrets)).toEqual(new Set(createdSecrets));
   });
 
-  test('gets the prefix and the labels of the Secrets', () => {
+  test('gets the name prefix and the labels for the Secrets', () => {
     const env = Object.fromEntries(
       (job.spec.template.spec.containers[0].env as Manifest[]).map(({ name, value }) => [name, value]),
     );
@@ -90,7 +94,7 @@ describe('the install Job', () => {
     expect(env).not.toHaveProperty('CRS_SERVICE_DATABASE_URL');
   });
 
-  test('gets the database address for services, if it differs', async () => {
+  test('gets the database address for services if it differs from its own', async () => {
     const large = await render({ files: ['examples/large.yaml'] });
     expect(find(large, 'Job', INSTALL).spec.template.spec.containers[0].env).toContainEqual({
       name: 'CRS_SERVICE_DATABASE_URL',
@@ -105,7 +109,7 @@ describe('crs', () => {
     value: `${NAME}-${service.toLowerCase()}:50052`,
   }));
 
-  test('has the admin addresses and the operator credential, in its pod, its jobs and the test', async () => {
+  test('gets the admin addresses and the operator credential in its pod, its jobs and the Helm test', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
     for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
@@ -114,7 +118,7 @@ describe('crs', () => {
     }
   });
 
-  test('may have operators of their own, and the test has the first one', async () => {
+  test('can use a different operator Secret in its pod and in each job, while the Helm test keeps that of the installation', async () => {
     const manifests = await render({
       files: ['examples/production.yaml'],
       values: {
@@ -134,12 +138,12 @@ describe('crs', () => {
     ]);
   });
 
-  test('is absent with toolbox.enabled false', async () => {
+  test('has no pod if toolbox.enabled is false', async () => {
     const manifests = await render({ files: ['examples/trial.yaml'], values: { toolbox: { enabled: false } } });
     expect(() => find(manifests, 'Deployment', `${NAME}-crs`)).toThrow('0 objects');
   });
 
-  test('runs by schedule, with the given volumes', async () => {
+  test('runs a job on its schedule, with the given volumes', async () => {
     const { spec } = find(await render({ files: ['examples/production.yaml'] }), 'CronJob', `${NAME}-nightly-import`);
     expect(spec).toMatchObject({ schedule: '0 2 * * *', suspend: false, concurrencyPolicy: 'Forbid' });
     const [container] = spec.jobTemplate.spec.template.spec.containers;
@@ -147,7 +151,7 @@ describe('crs', () => {
     expect(container.volumeMounts).toContainEqual({ name: 'data', mountPath: '/data', readOnly: true });
   });
 
-  test('waits to be started by hand without a schedule', async () => {
+  test('suspends a job without a schedule, so that it is only started by hand', async () => {
     const { spec } = find(await render({ files: ['ci/everything.yaml'] }), 'CronJob', 'crs-backfill');
     expect(spec.suspend).toBe(true);
   });

@@ -7,7 +7,7 @@ const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'e
 const rulesOf = (manifests: Manifest[]) =>
   (ofKind(manifests, 'PrometheusRule')[0].spec.groups as Manifest[]).flatMap(({ rules }) => rules as Manifest[]);
 
-test('without its values the chart has no object that a cluster without Prometheus would refuse', async () => {
+test('by default the chart has no object that a cluster without the Prometheus Operator would reject', async () => {
   const manifests = await render({ files: TRIAL });
   expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith('monitoring.coreos.com'))).toEqual([]);
   expect(ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name.includes('dashboard'))).toEqual([]);
@@ -29,7 +29,7 @@ test('each service is scraped at its metrics port, with the labels that rules us
 });
 
 describe('rules', () => {
-  test('select this installation alone', async () => {
+  test('select only the series of this installation', async () => {
     const values = { monitoring: { rules: { enabled: true, labels: { release: 'p' } } } };
     const manifests = await render({ files: TRIAL, values });
     expect(find(manifests, 'PrometheusRule', NAME).metadata.labels).toMatchObject({ release: 'p' });
@@ -48,7 +48,7 @@ describe('rules', () => {
     expect(JSON.stringify(other)).not.toContain('job=\\"crs-');
   });
 
-  test('link each alert to its runbook, at the given address', async () => {
+  test('link each alert to its runbook under the given base URL', async () => {
     const urlsOf = async (runbookUrl: string) =>
       rulesOf(await render({ files: TRIAL, values: { monitoring: { rules: { enabled: true, runbookUrl } } } }))
         .filter(({ alert }) => alert === 'CallResearchShedding')
@@ -58,7 +58,7 @@ describe('rules', () => {
   });
 });
 
-test('dashboards of several installations stand side by side in a Grafana, and link the runbooks', async () => {
+test('dashboards of several installations can share a Grafana, and link to the runbooks', async () => {
   const of = async (release: string, runbookUrl: string): Promise<Manifest> => {
     const values = { monitoring: { dashboards: { enabled: true }, rules: { runbookUrl } } };
     const maps = ofKind(await render({ release, files: TRIAL, values }), 'ConfigMap').filter(

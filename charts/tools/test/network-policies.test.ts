@@ -11,7 +11,7 @@ import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 /** The ports of all our listeners. */
 const PORTS = [8080, 8081, 8082, 9090, 50051, 50052, 50053];
 
-/** The arrows of the design, independent of the chart. */
+/** The connections between components that the design allows. Written by hand, not derived from the chart. */
 const DESIGN = [
   'api-gateway -> auth:50051',
   'api-gateway -> calls:50051',
@@ -26,9 +26,9 @@ const DESIGN = [
   'calls -> auth:50051',
   'entities -> auth:50051',
   'projects -> auth:50051',
-  // Operators use their pod, their jobs, and `helm test`, which creates a tenant and asks both gateways.
+  // Operators use their pod, their jobs, and `helm test`, which creates a tenant and calls both gateways.
   ...['crs', 'job', 'test'].flatMap((from) => ['auth', 'calls', 'entities', 'projects'].map((to) => `${from} -> ${to}:50052`)),
-  // `crs status` asks the health of the services without an admin listener.
+  // `crs status` checks the health of the services without an admin listener.
   ...['crs', 'job', 'test'].flatMap((from) =>
     ['api-gateway', 'tool-gateway', 'rate-limit'].map((to) => `${from} -> ${to}:50053`),
   ),
@@ -45,7 +45,7 @@ describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
     manifests = await render({ files: [`examples/${example}.yaml`], values: { jobs } });
   });
 
-  test('opens exactly the arrows of the design, at both ends', () => {
+  test('allows exactly the connections of the design, in both egress and ingress rules', () => {
     expect(arrows(manifests, PORTS)).toEqual({ open: DESIGN, halfOpen: [] });
   });
 
@@ -60,9 +60,9 @@ describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
   });
 });
 
-test('each RPC admits programs by name as the policies let their pods through', () => {
+test('the programs that RPCs admit by name are those whose pods the policies let through', () => {
   const from = (services: BoundService[]) => services.flatMap(({ rpcs, from: of }) => Object.keys(rpcs).flatMap(of));
-  // Handlers are made without the things that they would work with.
+  // The handlers are only listed here, never called, so they need no dependencies.
   const none = { auth: {} } as never;
   const declared = Object.entries({
     auth,
@@ -79,7 +79,7 @@ test('each RPC admits programs by name as the policies let their pods through', 
   expect([...new Set(declared)].toSorted()).toEqual([...new Set(drawn)].toSorted());
 });
 
-describe('the world outside, in examples/production.yaml', () => {
+describe('connections outside the release, in examples/production.yaml', () => {
   const PROMETHEUS = 'monitoring:9090';
   const INGRESS = 'ingress-nginx';
   const POSTGRES = '10.30.0.0/24:5432';
@@ -104,17 +104,17 @@ describe('the world outside, in examples/production.yaml', () => {
     ['test', [], [DNS]],
     ['install', [], [DNS, POSTGRES, 'anywhere:443,6443']],
     ['tls-renewal', [], [DNS, 'anywhere:443,6443']],
-  ])('%s', (component, from, to) => {
+  ])('%s has exactly the expected peers', (component, from, to) => {
     expect(outside(manifests, component, 'ingress')).toEqual(from.toSorted());
     expect(outside(manifests, component, 'egress')).toEqual(to.toSorted());
   });
 
-  test('names every component', () => {
+  test('the rows above cover every component', () => {
     expect([...components(manifests).keys()]).toHaveLength(12);
   });
 });
 
-test('auth reaches no private address outside', async () => {
+test('auth may reach public addresses, but no private network outside the cluster', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'] });
   const egress = find(manifests, 'NetworkPolicy', 'crs-call-research-auth').spec.egress as Manifest[];
   const blocks = egress.flatMap(({ to = [] }) => to as Manifest[]).flatMap(({ ipBlock }) => ipBlock ?? []);
@@ -123,19 +123,19 @@ test('auth reaches no private address outside', async () => {
     expect(blocks[0].except).toContain(network);
 });
 
-test('without values for them, PostgreSQL and Redis may be anywhere, at their ports', async () => {
+test('without values for their addresses, PostgreSQL and Redis may be at any address, at their default ports', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'] });
   expect(outside(manifests, 'calls', 'egress')).toEqual(['anywhere:5432', DNS]);
   expect(outside(manifests, 'rate-limit', 'egress')).toEqual(['anywhere:6379', DNS]);
   expect(outside(manifests, 'api-gateway', 'ingress')).toEqual(['anywhere:8080', 'monitoring:9090']);
 });
 
-test('without a named reader, no pod may read metrics', async () => {
+test('with an empty networkPolicy.monitoring, no pod may scrape metrics', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { monitoring: [], clients: [] } } });
   expect(outside(manifests, 'calls', 'ingress')).toEqual([]);
 });
 
-test('with networkPolicy.enabled false there is no policy', async () => {
+test('with networkPolicy.enabled false the chart has no NetworkPolicy', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { enabled: false } } });
   expect(ofKind(manifests, 'NetworkPolicy')).toEqual([]);
 });

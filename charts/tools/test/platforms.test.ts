@@ -12,7 +12,7 @@ describe('OpenShift', () => {
     manifests = await examples('openshift');
   });
 
-  test('chooses the ids of pods itself: restricted-v2 refuses a pod that names one', () => {
+  test('can assign user and group ids, because no pod sets one (restricted-v2 would reject it)', () => {
     for (const { name, spec } of pods(manifests)) {
       const contexts = [spec.securityContext, ...spec.containers.map((container: Manifest) => container.securityContext)];
       for (const context of contexts)
@@ -26,14 +26,14 @@ describe('OpenShift', () => {
     }
   });
 
-  test('asks DNS at the port of its pods', () => {
+  test('gets egress rules for the port of its DNS pods', () => {
     for (const component of ['auth', 'crs', 'install'])
       expect(outside(manifests, component, 'egress')).toContain('openshift-dns:53/udp,53,5353/udp,5353');
   });
 });
 
 describe('plain manifests', () => {
-  test('are no hooks, but for the test', async () => {
+  test('have no Helm hooks except the test', async () => {
     for (const manifest of await examples('plain-manifests'))
       if (manifest.metadata.name !== `${NAME}-test`)
         expect([manifest.kind, manifest.metadata.name, annotations(manifest)['helm.sh/hook']]).toEqual([
@@ -43,7 +43,7 @@ describe('plain manifests', () => {
         ]);
   });
 
-  test('have a Job for each image and set of values, which stays', async () => {
+  test('name the install Job after its image and values, and keep it once it has finished', async () => {
     const job = async (values: Manifest) => {
       const manifests = await render({ files: ['examples/plain-manifests.yaml'], values });
       return ofKind(manifests, 'Job')[0]!;
@@ -57,7 +57,7 @@ describe('plain manifests', () => {
   });
 });
 
-test('Argo CD runs the install Job and all that it needs before the rest', async () => {
+test('Argo CD runs the install Job and everything that it needs before the other objects', async () => {
   const manifests = await examples('argocd');
   const hooks = manifests.filter((manifest) => annotations(manifest)['helm.sh/hook'] === 'pre-install,pre-upgrade,pre-rollback');
   expect(hooks.map(({ kind }) => String(kind)).toSorted()).toEqual([
@@ -80,19 +80,19 @@ describe.each([
     manifests = await examples(name);
   });
 
-  test('gives each ServiceAccount the identity of the cloud', () => {
+  test('annotates each ServiceAccount with its cloud identity', () => {
     const accounts = ofKind(manifests, 'ServiceAccount');
     expect(accounts).toHaveLength(10);
     for (const account of accounts) expect(annotations(account)).toHaveProperty([annotation]);
   });
 
-  test('runs the one image from its registry', () => {
+  test('pulls the image of every container from the registry of the cloud', () => {
     const ours = pods(manifests).flatMap(({ spec }) => spec.containers.map(({ image }: Manifest) => image as string));
     for (const image of ours) expect(image).toMatch(/^[a-z0-9.-]+\.(com|dev|io)\/.*call-research:0\.1\.0$/);
   });
 });
 
-test('EKS asks the health of gateways where their networks admit its balancers', async () => {
+test('on EKS, load balancers check the health of gateways at a port that the network policies open to them', async () => {
   const manifests = await examples('eks');
   for (const gateway of ['api-gateway', 'tool-gateway']) {
     expect(annotations(find(manifests, 'Ingress', `${NAME}-${gateway}`))).toMatchObject({
@@ -104,18 +104,18 @@ test('EKS asks the health of gateways where their networks admit its balancers',
   expect(outside(manifests, 'calls', 'ingress')).not.toContain('10.0.0.0/16:9090');
 });
 
-test('GKE has the proxy of Cloud SQL beside everything that has a database, Jobs included, and a health check for each gateway', async () => {
+test('on GKE, every pod that uses the database, Jobs included, has a Cloud SQL proxy, and each gateway has a health check', async () => {
   const manifests = await examples('gke');
-  const beside = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'cloud-sql-proxy');
-  expect(beside.map(({ name }) => name).toSorted()).toEqual(
+  const podsWithSidecar = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'cloud-sql-proxy');
+  expect(podsWithSidecar.map(({ name }) => name).toSorted()).toEqual(
     ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal'].map((part) => `${NAME}-${part}`),
   );
-  for (const { spec } of beside) expect(spec.initContainers[0].restartPolicy).toBe('Always');
+  for (const { spec } of podsWithSidecar) expect(spec.initContainers[0].restartPolicy).toBe('Always');
   const checks = ofKind(manifests, 'HealthCheckPolicy').map(({ spec }) => spec.targetRef.name as string);
   expect(checks).toEqual([`${NAME}-api-gateway`, `${NAME}-tool-gateway`]);
 });
 
-test('AKS labels pods for workload identity', async () => {
+test('on AKS, every pod has the label for workload identity', async () => {
   for (const { name, metadata } of pods(await examples('aks')))
     expect([name, metadata.labels['azure.workload.identity/use']]).toEqual([name, 'true']);
 });
@@ -126,12 +126,12 @@ describe('Istio', () => {
     manifests = await examples('istio');
   });
 
-  test('has no sidecar in the install Job, which ends', () => {
+  test('injects no sidecar into the install Job, which could not finish with one', () => {
     for (const { name, metadata } of pods(manifests))
       expect([name, metadata.labels['sidecar.istio.io/inject']]).toEqual([name, String(!name.endsWith('-install'))]);
   });
 
-  test('reads protocols from ports, and reaches its control plane', () => {
+  test('finds the protocol of each Service port, and pods may reach its control plane', () => {
     const ports = find(manifests, 'Service', `${NAME}-auth`).spec.ports as Manifest[];
     expect(ports.map(({ name, appProtocol }) => [name, appProtocol])).toEqual([
       ['admin', 'grpc'],
@@ -142,7 +142,7 @@ describe('Istio', () => {
   });
 });
 
-test("in a corporate network, auth alone reaches the proxy and the firm's provider, and no public address", async () => {
+test("in a corporate network, only auth may reach the proxy and the company's identity provider, and no public address", async () => {
   const manifests = await examples('corporate-network');
   expect(outside(manifests, 'auth', 'egress')).toContain('10.1.2.3/32+10.1.8.0/24:3128,443,8443');
   expect(outside(manifests, 'auth', 'egress').join(' ')).not.toContain('0.0.0.0/0');
@@ -156,11 +156,11 @@ test("in a corporate network, auth alone reaches the proxy and the firm's provid
 test.each([
   ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal']],
   ['memorystore-iam', 'CRS_REDIS_PASSWORD_FILE', ['rate-limit']],
-])('%s has a sidecar that writes the file of %s', async (name, setting, parts) => {
+])('with %s, a sidecar writes the file that %s names', async (name, setting, parts) => {
   const manifests = await examples(name);
-  const beside = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'tokens');
-  expect(beside.map((pod) => pod.name).toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
-  for (const pod of beside) {
+  const podsWithSidecar = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'tokens');
+  expect(podsWithSidecar.map((pod) => pod.name).toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
+  for (const pod of podsWithSidecar) {
     const [sidecar] = pod.spec.initContainers;
     const settings = pod.kind === 'Deployment' && find(manifests, 'ConfigMap', pod.name).data;
     const path = settings

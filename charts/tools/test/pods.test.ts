@@ -15,7 +15,7 @@ describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/larg
       all = pods(manifests);
     });
 
-    test('satisfy the restricted standard, on a read-only root', () => {
+    test('meet the restricted Pod Security Standard, with a read-only root file system', () => {
       expect(all.length).toBeGreaterThanOrEqual(10);
       for (const { spec } of all) {
         expect(spec.securityContext).toMatchObject({
@@ -33,13 +33,13 @@ describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/larg
       }
     });
 
-    test('carry no token, except the install Job and the renewal of certificates', () => {
+    test('mount no ServiceAccount token, except the install Job and the certificate renewal', () => {
       for (const { name, spec } of all)
         expect([name, spec.automountServiceAccountToken]).toEqual([name, /-(install|tls-renewal)$/.test(name)]);
       for (const account of ofKind(manifests, 'ServiceAccount')) expect(account.automountServiceAccountToken).toBe(false);
     });
 
-    test('ask for CPU and memory, and have a limit of memory', () => {
+    test('request CPU and memory, and limit memory', () => {
       for (const { spec } of all)
         for (const { resources } of spec.containers) {
           expect(resources.requests).toEqual({ cpu: expect.any(String), memory: expect.any(String) });
@@ -47,7 +47,7 @@ describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/larg
         }
     });
 
-    test('run as an account that the chart makes', () => {
+    test('run under a ServiceAccount that the chart creates', () => {
       for (const { spec } of all) find(manifests, 'ServiceAccount', spec.serviceAccountName);
     });
   },
@@ -93,7 +93,7 @@ describe('a service', () => {
     );
   });
 
-  test('loses no pod in an update before clients have had time to find another', () => {
+  test('keeps its old pods in a rolling update until clients have had time to find new ones', () => {
     for (const service of SERVICES)
       expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec).toMatchObject({
         strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: '25%' } },
@@ -101,7 +101,7 @@ describe('a service', () => {
       });
   });
 
-  test('asks DNS again after a second', () => {
+  test('retries a DNS query after a second', () => {
     for (const service of SERVICES) {
       const { dnsConfig } = find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.spec;
       expect(dnsConfig).toEqual({
@@ -113,7 +113,7 @@ describe('a service', () => {
     }
   });
 
-  test('has a headless Service for gRPC clients, and one address for HTTP clients', () => {
+  test('has a headless Service if its clients use gRPC, and a ClusterIP if they use HTTP', () => {
     for (const service of SERVICES) {
       const { spec } = find(manifests, 'Service', `${NAME}-${service}`);
       if (service.endsWith('gateway'))
@@ -128,7 +128,7 @@ describe('a service', () => {
     ]);
   });
 
-  test('gets its settings', () => {
+  test('gets its settings from a ConfigMap', () => {
     expect(find(manifests, 'ConfigMap', `${NAME}-tool-gateway`).data).toEqual({
       CRS_LISTEN: '0.0.0.0:8081',
       CRS_OPS_LISTEN: '0.0.0.0:9090',
@@ -152,7 +152,7 @@ describe('a service', () => {
     expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({ CRS_TOOLS_URL: 'http://127.0.0.1:8081' });
   });
 
-  test('gets its secrets by reference', () => {
+  test('gets its secrets by reference to Secrets', () => {
     const secretsOf = (service: string) =>
       (containerOf(service).envFrom as Manifest[]).flatMap(({ secretRef }) => secretRef?.name ?? []);
     for (const service of ['auth', 'calls', 'projects', 'entities', 'tool-gateway'])
@@ -164,7 +164,7 @@ describe('a service', () => {
     expect(ofKind(manifests, 'Secret')).toEqual([]);
   });
 
-  test('restarts only when its settings change', async () => {
+  test('restarts only if its own settings change', async () => {
     const checksum = (of: Manifest[], service: string) =>
       find(of, 'Deployment', `${NAME}-${service}`).spec.template.metadata.annotations['checksum/config'];
     const other = await render({
@@ -177,7 +177,7 @@ describe('a service', () => {
   });
 });
 
-test('a value of one service wins over the default, even if it is zero, false or empty', async () => {
+test('a value of one service overrides the default, even if it is zero, false or empty', async () => {
   const manifests = await render({
     files: TRIAL,
     values: {

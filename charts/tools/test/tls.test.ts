@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
-/** The end of the names of this release's programs. */
+/** The domain of the peer names in this release's certificates. */
 const DOMAIN = `${NAME}.research.call-research`;
 const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
-/** The parts of an installation that have a certificate: jobs and the test use the certificate of `crs`. */
+/** The components that have a certificate of their own. Jobs and the Helm test use that of `crs`. */
 const PARTS = [...SERVICES, 'crs'];
 const TRIAL = ['examples/trial.yaml'];
 const JOBS = { some: { args: ['status'] } };
 
-/** The pods that speak to services, with the part whose certificate they show. */
+/** The pods that send or serve RPCs, each with the component whose certificate it presents. */
 const speakers = (manifests: Manifest[]) =>
   pods(manifests)
     .filter(({ name }) => !/-(install|tls-renewal)$/.test(name))
@@ -28,7 +28,7 @@ function expectSecrets(manifests: Manifest[], secretOf: (part: string) => string
   for (const { part, spec } of all) {
     const tls = (spec.volumes as Manifest[]).find(({ name }) => name === 'tls');
     expect(tls).toEqual({ name: 'tls', secret: { secretName: secretOf(part), defaultMode: 0o440 } });
-    // A mount with `subPath` would never show a renewed certificate.
+    // A mount with `subPath` would never see a renewed certificate.
     expect(spec.containers[0].volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/crs/tls', readOnly: true });
   }
   for (const service of SERVICES) expect(settingsOf(manifests, service)['CRS_TLS_DIR']).toBe('/etc/crs/tls');
@@ -40,14 +40,14 @@ describe('by default, TLS between the services', () => {
     manifests = await render({ files: TRIAL, values: { jobs: JOBS } });
   });
 
-  test('gives each pod the certificate of its own part, and no pod the key of the authority', () => {
+  test('gives each pod the certificate of its own component, and no pod the private key of the CA', () => {
     expectSecrets(manifests, (part) => `${NAME}-${part}-mtls`);
     for (const { part, spec } of speakers(manifests))
       expect(secretsOf(spec).filter((name) => /-mtls$/.test(name))).toEqual([`${NAME}-${part}-mtls`]);
     expect(pods(manifests).flatMap(({ spec }) => (spec.volumes ? secretsOf(spec) : []))).not.toContain(`${NAME}-authority`);
   });
 
-  test('is made by the install Job and renewed by a CronJob, for the same parts', () => {
+  test('has certificates that the install Job issues and a CronJob renews, for the same components', () => {
     const install = find(manifests, 'Job', `${NAME}-install`).spec.template.spec.containers[0];
     const { spec } = find(manifests, 'CronJob', `${NAME}-tls-renewal`);
     const [container] = spec.jobTemplate.spec.template.spec.containers;
@@ -69,13 +69,13 @@ describe('by default, TLS between the services', () => {
       // Health listeners are in plaintext.
       .filter(([name]) => /^CRS_.*_ADDRESS$/.test(name) && !name.endsWith('_HEALTH_ADDRESS'))
       .map(([, address]) => address.split(':')[0]!);
-    // The names of deploy/install/src/certificates.ts.
+    // The host names that deploy/install/src/certificates.ts issues certificates for.
     const named = new Set(PARTS.map((part) => `${NAME}-${part}`));
     expect(dialled.filter((host) => !named.has(host))).toEqual([]);
     expect(new Set(dialled).size).toBe(5);
   });
 
-  test('is renewed by an account that can read and change these Secrets, and nothing else', () => {
+  test('has a renewal account that may read and change only the Secrets of the certificates and of the CA', () => {
     const { rules } = find(manifests, 'Role', `${NAME}-tls-renewal`);
     expect(rules).toEqual([
       { apiGroups: [''], resources: ['secrets'], resourceNames: expect.any(Array), verbs: ['get', 'patch'] },
@@ -99,15 +99,15 @@ describe('by default, TLS between the services', () => {
     }
   });
 
-  test('fits the longest name', async () => {
+  test('names the renewal CronJob within the limit of Kubernetes, even for the longest release name', async () => {
     const named = await render({ files: TRIAL, values: { fullnameOverride: 'a'.repeat(40) } });
-    // Kubernetes allows 52 characters.
+    // Kubernetes limits the names of CronJobs to 52 characters.
     for (const { metadata } of ofKind(named, 'CronJob')) expect(metadata.name.length).toBeLessThanOrEqual(52);
   });
 });
 
 describe('TLS between the services', () => {
-  test('by cert-manager has a certificate for each part, with the names by which servers and clients know it', async () => {
+  test('in the mode cert-manager has a Certificate for each component, with its host names and its peer name', async () => {
     const manifests = await render({ files: ['examples/large.yaml'] });
     expectSecrets(manifests, (part) => `${NAME}-${part}-tls`);
     expect(ofKind(manifests, 'Certificate')).toHaveLength(PARTS.length);
@@ -123,14 +123,14 @@ describe('TLS between the services', () => {
     expect(ofKind(manifests, 'CronJob')).toEqual([]);
   });
 
-  test('by given Secrets has one for each part', async () => {
+  test('in the mode secrets uses the given Secret of each component', async () => {
     const existingSecrets = Object.fromEntries(PARTS.map((part) => [part, `tls-of-${part}`]));
     const manifests = await render({ files: TRIAL, values: { tls: { mode: 'secrets', existingSecrets } } });
     expectSecrets(manifests, (part) => `tls-of-${part}`);
     expect([...ofKind(manifests, 'Certificate'), ...ofKind(manifests, 'CronJob')]).toEqual([]);
   });
 
-  test('can have one Secret for all', async () => {
+  test('in the mode shared-secret uses one Secret for all components', async () => {
     const tls = { mode: 'shared-secret', existingSecret: 'all-services' };
     const manifests = await render({ files: TRIAL, values: { tls } });
     expectSecrets(manifests, () => 'all-services');
@@ -138,7 +138,7 @@ describe('TLS between the services', () => {
   });
 
   // Without quotation marks, YAML reads off as false.
-  test.each(['off', false])('can be %j', async (mode) => {
+  test.each(['off', false])('can be turned off by the mode %j', async (mode) => {
     const manifests = await render({ files: TRIAL, values: { tls: { mode } } });
     expect(JSON.stringify(manifests)).not.toMatch(/etc\/crs\/tls|CRS_TLS|CRS_CERTIFICATES|mtls|tls-renewal/);
   });
@@ -181,7 +181,7 @@ describe('TLS between the services', () => {
   test.each([
     ['another release', { release: 'staging' }, 'staging-call-research.research.call-research'],
     ['the same release in another namespace', { namespace: 'staging' }, `${NAME}.staging.call-research`],
-  ])('gives %s other names of peers in every mode', async (_, other, domain) => {
+  ])('gives %s different peer names in every mode', async (_, other, domain) => {
     const modes = [
       { mode: 'self-signed' },
       { mode: 'cert-manager', certManager: { issuerRef: { name: 'ca', kind: 'ClusterIssuer' } } },

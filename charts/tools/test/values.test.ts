@@ -8,7 +8,7 @@ const EACH_BUT_CRS = Object.fromEntries(
 );
 const refusal = (values: object, files = TRIAL) => expect(render({ files, values })).rejects;
 
-describe('a missing value is asked for', () => {
+describe('rendering fails, and names the value to set, without', () => {
   test.each([
     ['publicUrls.api', { publicUrls: { api: '' } }],
     ['publicUrls.tools', { publicUrls: { tools: '' } }],
@@ -28,42 +28,50 @@ describe('a missing value is asked for', () => {
   });
 });
 
-describe('bad values are refused', () => {
+describe('rendering rejects', () => {
   test.each([
     ['an unknown value', { replicas: 3 }, "additional properties 'replicas' not allowed"],
-    ['a field of pods that the chart sets', { defaults: { podSpec: { containers: [] } } }, '/defaults/podSpec'],
-    ['replicas by their old name', { defaults: { replicas: 3 } }, 'Rename replicas to replicaCount, in defaults.'],
+    ['a pod field that the chart itself sets', { defaults: { podSpec: { containers: [] } } }, '/defaults/podSpec'],
+    ['replicas, the old name of replicaCount', { defaults: { replicas: 3 } }, 'Rename replicas to replicaCount, in defaults.'],
     [
-      'a spread by its old name',
+      'topologySpread, the old name of topologySpreadConstraints',
       { services: { calls: { topologySpread: [] } } },
       'Rename topologySpread to topologySpreadConstraints, in services.calls.',
     ],
     [
-      'no Secret for a service',
+      'a service without a certificate Secret',
       { tls: { mode: 'secrets' } },
       'the DNS names api-gateway.crs-call-research.research.call-research and crs-call-research-api-gateway.',
     ],
     [
-      'no account for pods',
+      'pods without a ServiceAccount',
       { services: { calls: { serviceAccount: { create: false } } } },
       'Set serviceAccount.name, of defaults or calls, to a ServiceAccount that exists, or serviceAccount.create to true.',
     ],
     [
-      'two accounts of one name',
+      'two ServiceAccounts of the same name',
       { toolbox: { pod: { serviceAccount: { name: 'a' } } }, services: { auth: { serviceAccount: { name: 'a' } } } },
       'Give toolbox.pod another serviceAccount.name than auth',
     ],
     ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
-    ['pull Secrets in the old form', { imagePullSecrets: ['a'] }, 'Write imagePullSecrets as Kubernetes does: [{ name: a }].'],
+    [
+      'imagePullSecrets in the old form',
+      { imagePullSecrets: ['a'] },
+      'Write imagePullSecrets as Kubernetes does: [{ name: a }].',
+    ],
     ['DNS servers in the old form', { networkPolicy: { dns: [] } }, 'Move the list networkPolicy.dns to networkPolicy.dns.to.'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
     ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
-    ["a server of auth's own", { database: { apart: { auth: { existingSecret: 'a' } } } }, '/database/apart'],
-    ['a server without a Secret', { database: { apart: { calls: { key: 'URL' } } } }, "missing property 'existingSecret'"],
-    ['a proxy that is no network', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
-    ['a job that does nothing', { jobs: { a: {} } }, "missing property 'args'"],
+    ['a separate database server for auth', { database: { apart: { auth: { existingSecret: 'a' } } } }, '/database/apart'],
+    [
+      'a separate database server without a Secret',
+      { database: { apart: { calls: { key: 'URL' } } } },
+      "missing property 'existingSecret'",
+    ],
+    ['a trusted proxy that is not a network', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
+    ['a job without arguments', { jobs: { a: {} } }, "missing property 'args'"],
     ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
     ['both ingress and gateway', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
     ['one host for both origins', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
@@ -85,13 +93,13 @@ describe('bad values are refused', () => {
     ],
     ['a Secret of an unknown service', { tls: { mode: 'secrets', existingSecrets: { call: 'a' } } }, '/tls/existingSecrets'],
     [
-      'further peers where services are not known by name',
+      'further peers in a mode that does not check the names of clients',
       { tls: { mode: 'shared-secret', existingSecret: 'all', furtherPeers: { 'rate-limit': ['envoy'] } } },
       'Set tls.mode to self-signed, cert-manager or secrets, or remove tls.furtherPeers',
     ],
     ['further peers of a gateway', { tls: { furtherPeers: { 'api-gateway': ['envoy'] } } }, '/tls/furtherPeers'],
     [
-      'a maximum below the minimum',
+      'an autoscaling minimum above the maximum',
       { services: { auth: { autoscaling: { enabled: true, minReplicas: 9 } } } },
       'auth: autoscaling.minReplicas exceeds',
     ],
@@ -99,7 +107,7 @@ describe('bad values are refused', () => {
     await refusal(values).toThrow(message);
   });
 
-  test('more connections than PostgreSQL allows, counted with the surge of an upgrade', async () => {
+  test('more database connections than PostgreSQL allows, including those of surge pods in an upgrade', async () => {
     const values = (maxConnections: number) => ({
       database: { maxConnections },
       services: { auth: { replicaCount: 0 }, entities: { replicaCount: 0 }, calls: { replicaCount: 4, databaseConnections: 10 } },
@@ -122,7 +130,7 @@ describe('scaling', () => {
     database: { maxConnections: 0 },
   };
 
-  test('is by CPU for each service, and leaves the number of pods to the autoscaler', async () => {
+  test('follows the CPU usage of each service, and leaves the number of pods to the autoscaler', async () => {
     const manifests = await render({ files: TRIAL, values: scaled });
     expect(ofKind(manifests, 'HorizontalPodAutoscaler')).toHaveLength(7);
     expect(find(manifests, 'HorizontalPodAutoscaler', `${NAME}-calls`).spec).toMatchObject({
@@ -134,7 +142,7 @@ describe('scaling', () => {
     expect(find(manifests, 'Deployment', `${NAME}-calls`).spec).not.toHaveProperty('replicas');
   });
 
-  test('a drain of nodes takes one pod of a service at a time', async () => {
+  test('lets a node drain evict one pod of a service at a time', async () => {
     const manifests = await render({ files: TRIAL });
     expect(ofKind(manifests, 'PodDisruptionBudget')).toHaveLength(7);
     const { spec } = find(manifests, 'PodDisruptionBudget', `${NAME}-auth`);
@@ -142,7 +150,7 @@ describe('scaling', () => {
     expect(spec.selector).toEqual(find(manifests, 'Deployment', `${NAME}-auth`).spec.selector);
   });
 
-  test('pods of a service spread over zones and nodes', async () => {
+  test('spreads the pods of a service over zones and nodes', async () => {
     const { spec } = find(await render({ files: TRIAL }), 'Deployment', `${NAME}-auth`);
     expect(spec.template.spec.topologySpreadConstraints).toMatchObject([
       { topologyKey: 'topology.kubernetes.io/zone', labelSelector: spec.selector },
@@ -152,7 +160,7 @@ describe('scaling', () => {
 });
 
 describe('access from outside', () => {
-  test('is an Ingress for each origin', async () => {
+  test('uses an Ingress for each origin', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     for (const [service, host] of [
       ['api-gateway', 'api.research.example.com'],
@@ -175,7 +183,7 @@ describe('access from outside', () => {
     expect(ofKind(manifests, 'HTTPRoute')).toEqual([]);
   });
 
-  test('can be an HTTPRoute for each', async () => {
+  test('can use an HTTPRoute for each origin', async () => {
     const manifests = await render({ files: ['examples/large.yaml'] });
     expect(find(manifests, 'HTTPRoute', `${NAME}-tool-gateway`).spec).toEqual({
       parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
@@ -185,18 +193,20 @@ describe('access from outside', () => {
     expect(ofKind(manifests, 'Ingress')).toEqual([]);
   });
 
-  test('can be neither, and then no proxy is trusted', async () => {
+  test('can be left to the user, and then no proxy is trusted', async () => {
     const manifests = await render({ files: TRIAL });
     expect(manifests.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute')).toEqual([]);
     expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).not.toHaveProperty('CRS_TRUSTED_PROXIES');
   });
 });
 
-describe('accounts', () => {
+describe('ServiceAccounts', () => {
   const accountsOf = (manifests: Manifest[]) =>
     new Map(pods(manifests).map(({ name, spec }) => [name.replace(`${NAME}-`, ''), spec.serviceAccountName as string]));
-  const made = (manifests: Manifest[]) => ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
-  const bound = (manifests: Manifest[]) => ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
+  const createdAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
+  const boundAccounts = (manifests: Manifest[]) =>
+    ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
 
   test('have the names that values give them', async () => {
     const manifests = await render({
@@ -209,15 +219,15 @@ describe('accounts', () => {
     const accounts = accountsOf(manifests);
     expect([accounts.get('calls'), accounts.get('auth')]).toEqual(['caller', `${NAME}-auth`]);
     expect([accounts.get('install'), accounts.get('tls-renewal')]).toEqual(['installer', `${NAME}-tls-renewal`]);
-    expect(made(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
-    expect(bound(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
+    expect(createdAccounts(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
+    expect(boundAccounts(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
     expect(find(manifests, 'ServiceAccount', 'installer').metadata.annotations).toMatchObject({
       a: 'b',
       'helm.sh/hook-weight': '-10',
     });
   });
 
-  test('may all exist already', async () => {
+  test('can all be existing ones', async () => {
     const manifests = await render({
       files: TRIAL,
       values: {
@@ -225,12 +235,12 @@ describe('accounts', () => {
         install: { pod: { serviceAccount: { name: 'installer' } } },
       },
     });
-    expect(made(manifests)).toEqual([]);
+    expect(createdAccounts(manifests)).toEqual([]);
     const accounts = [...accountsOf(manifests)].map(([part, account]) =>
       /install|renewal/.test(part) ? `of jobs: ${account}` : account,
     );
     expect(new Set(accounts)).toEqual(new Set(['given', 'of jobs: installer']));
-    expect(bound(manifests)).toEqual(['installer', 'installer']);
+    expect(boundAccounts(manifests)).toEqual(['installer', 'installer']);
   });
 });
 
@@ -264,42 +274,23 @@ describe('address families', () => {
   });
 });
 
-test('common annotations are on every object, beside its own, and not on pods', async () => {
+test('commonAnnotations are added to those of every object, but not to pods', async () => {
   const values = { commonAnnotations: { team: 'research', 'reloader.stakater.com/auto': 'false' } };
   for (const file of ['ci/everything.yaml', 'examples/production.yaml', 'examples/large.yaml', 'examples/plain-manifests.yaml']) {
-    const [with_, without] = await Promise.all([render({ files: [file], values }), render({ files: [file] })]);
-    for (const [at, { kind, metadata }] of with_.entries()) {
-      const own = without[at]!.metadata.annotations;
+    const [annotated, plain] = await Promise.all([render({ files: [file], values }), render({ files: [file] })]);
+    for (const [at, { kind, metadata }] of annotated.entries()) {
+      const own = plain[at]!.metadata.annotations;
       const expected = metadata.name === 'crs-further' ? own : { ...values.commonAnnotations, ...own };
       expect([kind, metadata.name, metadata.annotations]).toEqual([kind, metadata.name, expected]);
     }
-    for (const { kind, metadata } of pods(with_))
+    for (const { kind, metadata } of pods(annotated))
       if (kind !== 'Pod') expect(metadata.annotations ?? {}).not.toHaveProperty('team');
   }
 });
 
-test('Deployments keep five former ReplicaSets, or another number', async () => {
+test('Deployments keep five old ReplicaSets, or as many as revisionHistoryLimit', async () => {
   const limits = async (values: object) =>
     new Set(ofKind(await render({ files: TRIAL, values }), 'Deployment').map(({ spec }) => spec.revisionHistoryLimit));
   expect(await limits({})).toEqual(new Set([5]));
   expect(await limits({ defaults: { revisionHistoryLimit: 0 } })).toEqual(new Set([0]));
-});
-
-describe('names', () => {
-  test('are release and chart, or fullnameOverride', async () => {
-    const nameOf = async (values: object) => ofKind(await render({ files: TRIAL, values }), 'Job')[0].metadata.name;
-    expect(await nameOf({})).toBe('crs-call-research-install');
-    expect(await nameOf({ fullnameOverride: 'crs' })).toBe('crs-install');
-    await refusal({ fullnameOverride: 'a'.repeat(41) }).toThrow('/fullnameOverride');
-  });
-
-  test('the image is chosen by digest, else by tag, else by version', async () => {
-    const imageOf = async (image: object) =>
-      find(await render({ files: TRIAL, values: { image } }), 'Deployment', `${NAME}-calls`).spec.template.spec.containers[0]
-        .image;
-    const digest = `sha256:${'0'.repeat(64)}`;
-    expect(await imageOf({})).toBe('call-research:0.1.0');
-    expect(await imageOf({ repository: 'r.example/c', tag: '2' })).toBe('r.example/c:2');
-    expect(await imageOf({ repository: 'r.example/c', tag: '2', digest })).toBe(`r.example/c@${digest}`);
-  });
 });

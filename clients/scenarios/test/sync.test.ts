@@ -1,4 +1,4 @@
-/** Scenarios of copies: whatever happens meanwhile, the copy ends as the API shows the calls, text by text. */
+/** Checks that a copy kept by each client library ends up equal to the calls that the API returns, byte by byte, whatever happens during the sync. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ afterAll(async () => {
 const unavailable: Fault = { status: 503, headers: { 'Retry-After': '1' } };
 const deletion = (id: string) => ({ type: 'call', organization: 'acme', id, deleted: true });
 const settings = (more: object) => ({ type: 'organization', id: 'acme', name: 'Acme', ...more });
-/** No call but the one is at its first place: each test begins with the same calls. */
+/** Loaded before each test, so that each begins with the same calls. */
 const CALLS = Array.from({ length: 23 }, (_, n) => call(`call-${n}`));
 const FIELDS = ['summary', 'rating', 'interviewee.name', 'transcripts.verbatim'];
 
@@ -43,12 +43,12 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   const sync = (copy: Copy, more: object = {}) =>
     act(runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address, ...more });
   const pagesOf = (limit: number) => ({ query: { limit } });
-  /** Expects the copy to hold each call's detail as the API sends it. */
-  async function expectWhole(copy: Copy): Promise<void> {
+  /** Checks that the copy has exactly the details that the API returns, and that no resync is pending. */
+  async function expectUpToDate(copy: Copy): Promise<void> {
     const list = await system.ask(`/calls?${new URLSearchParams({ ...RANGE, per_page: '200' }).toString()}`);
     const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id).toSorted();
     const documents = Object.fromEntries(await copy.documents());
-    // The detail may show the settings of a second ago; the copy never does.
+    // Details may still reflect settings of a second ago. The copy must not.
     await vi.waitFor(
       async () => {
         const details = await Promise.all(ids.map(async (id) => [id, await system.ask(`/calls/${id}`)]));
@@ -76,19 +76,19 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   it.each([
     ['SQLite', inSqlite],
     ['PostgreSQL', inPostgres],
-  ])('fills a copy in %s, then follows', async (_name, create) => {
+  ])('fills a copy in %s, then applies later changes', async (_name, create) => {
     const copy = create();
     const first = await sync(copy, pagesOf(10));
     expect(first.result).toEqual({ changed: 23, deleted: 0, full_resyncs: 1 });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
     expect((await sync(copy)).result).toEqual({ changed: 0, deleted: 0, full_resyncs: 0 });
     await system.load([call('call-3', { summary: null }), deletion('call-4'), call('new')]);
     expect((await sync(copy)).result).toEqual({ changed: 2, deleted: 1, full_resyncs: 0 });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
     await system.load([deletion('new')]);
   });
 
-  it('is right though calls change, appear and vanish, and requests fail, while it reads', async () => {
+  it('syncs correctly although calls change, appear and vanish, and requests fail, during the full resync', async () => {
     const copy = inPostgres();
     system.proxy.reset(async (_exchange, index) => {
       if (index === 1) await system.load([deletion('call-0'), call('call-20', { rating: 1 }), call('late')]);
@@ -99,40 +99,40 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     });
     const { result } = await sync(copy, pagesOf(6));
     expect(result.full_resyncs).toBe(1);
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it('holds no field that was taken away, and no call that vanished meanwhile', async () => {
+  it('removes fields that are no longer allowed, and calls that were deleted meanwhile', async () => {
     const copy = inSqlite();
     await sync(copy);
     await system.load([settings({ allowed_fields: ['rating'], anonymize_interviewees: true }), deletion('call-5')]);
     const { result } = await sync(copy, pagesOf(6));
     expect(result.full_resyncs).toBe(1);
-    await expectWhole(copy);
+    await expectUpToDate(copy);
     expect((await copy.documents()).get('call-1')).not.toContain('summary');
   });
 
-  it('begins again where settings change in the middle of a resync', async () => {
+  it('restarts a full resync if settings change during it', async () => {
     const copy = inPostgres();
     system.proxy.reset(async (_exchange, index) => {
       if (index === 2) await system.load([settings({ allowed_fields: ['rating'] })]);
       return undefined;
     });
     expect((await sync(copy, pagesOf(6))).result.full_resyncs).toBe(2);
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it('leaves no ghost where the API has forgotten deletions since the cursor', async () => {
+  it('removes deleted calls although the API no longer has their deletions', async () => {
     const copy = inSqlite();
     await sync(copy);
     await system.load([deletion('call-7'), call('call-8', { rating: 2 })]);
     await system.pruneDeletions();
     const { result } = await sync(copy, pagesOf(6));
     expect(result).toEqual({ changed: 22, deleted: 0, full_resyncs: 1 });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it('keeps its cursor where a parameter is wrong', async () => {
+  it('keeps its cursor if a parameter is invalid', async () => {
     const copy = inSqlite();
     await sync(copy);
     const before = await copy.position();
@@ -143,7 +143,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     expect(await copy.position()).toEqual(before);
   });
 
-  it('goes on where it was interrupted', async () => {
+  it('resumes an interrupted full resync at its cursor', async () => {
     const copy = inPostgres();
     system.proxy.reset((_exchange, index) => (index === 2 ? { cut: 'inside' } : undefined));
     const { error } = await sync(copy, { ...pagesOf(6), client: { max_retries: 0 } });
@@ -154,10 +154,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     system.proxy.reset();
     expect((await sync(copy, pagesOf(6))).result).toEqual({ changed: 11, deleted: 0, full_resyncs: 0 });
     expect(system.proxy.exchanges[0]!.path).toContain(`cursor=${encodeURIComponent(cursor!)}`);
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it('goes on after the gateway was killed and started again', { timeout: 60_000 }, async () => {
+  it('completes a sync although the gateway is killed and restarted meanwhile', { timeout: 60_000 }, async () => {
     const copy = inPostgres();
     let restart: Promise<void> | undefined;
     system.proxy.reset(async (_exchange, index) => {
@@ -169,10 +169,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     const { result } = await sync(copy, pagesOf(6));
     await restart;
     expect(result).toEqual({ changed: 23, deleted: 0, full_resyncs: 1 });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it('keeps the text of each call exactly', async () => {
+  it('stores the JSON of each call byte by byte', async () => {
     const copy = inSqlite();
     const odd = '{ "call_id" : "call-1",\n"duration_minutes":12.500,"big":12345678901234567890,"text":"\\u00e9 \\"}]{[\\\\"}';
     system.proxy.reset(() => ({
@@ -184,10 +184,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   });
 
   it.each([
-    ['a type of change that it does not know', (body: string) => body.replaceAll('"call.changed"', '"call.moved"')],
+    ['an unknown type of change', (body: string) => body.replaceAll('"call.changed"', '"call.moved"')],
     ['a change without its call', (body: string) => body.replaceAll('"call":', '"other":')],
     ['a cursor that does not move', (body: string) => body, true],
-  ])('stops at %s, and the copy stays as it was', async (_name, change, isStuck = false) => {
+  ])('stops at %s, and leaves the copy unchanged', async (_name, change, isStuck = false) => {
     const copy = inPostgres();
     let first: string | undefined;
     system.proxy.reset((_exchange, index) => ({
@@ -204,7 +204,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     expect((await copy.position()).cursor).toBe(first);
   });
 
-  it('never runs twice on one copy', async () => {
+  it('fails if another sync changes the same copy meanwhile', async () => {
     const copy = inPostgres();
     const other = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -220,26 +220,26 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
     expect(result.full_resyncs).toBe(0);
     other.resolve();
     expect((await slow).error).toMatchObject({ type: 'ProtocolError', message: expect.stringMatching(/another sync/i) });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
-  it.each(Object.entries(PROGRAMS))('goes on with the copy of %s', async (_language, other) => {
+  it.each(Object.entries(PROGRAMS))('continues a copy that the %s client began', async (_language, other) => {
     const copy = inPostgres();
     await act(other.runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address });
     await system.load([deletion('call-9'), call('call-8', { rating: 3 })]);
     expect((await sync(copy)).result).toEqual({ changed: 1, deleted: 1, full_resyncs: 0 });
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 
   it.each([
     ['SQLite', sqlite, inSqlite],
     ['PostgreSQL', postgres, inPostgres],
-  ])('the example with %s makes a copy', async (_name, example, create) => {
+  ])('has a working example that syncs into %s', async (_name, example, create) => {
     const copy = create();
     const env = { CRS_API_KEY: system.key, CRS_BASE_URL: system.proxy.baseUrl };
     const output = await run([...example, copy.address.replace(/^sqlite:/, '')], '', env);
     expect(output).toMatch(/^23 calls stored, 0 removed$/m);
     expect(output).toMatch(/interview.*23.*287\.5/);
-    await expectWhole(copy);
+    await expectUpToDate(copy);
   });
 });

@@ -11,7 +11,7 @@ let requests = 0;
 
 beforeEach(async () => {
   requests = 0;
-  // An outage that lasts.
+  // A permanent outage, with a wait that outlasts each test.
   server = createServer((_request, response) => {
     requests++;
     response.writeHead(503, { 'Retry-After': '60' }).end();
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-it('a signal ends a wait at once, with its reason', async () => {
+it('aborting the signal ends the wait for a retry at once, with the reason of the signal', async () => {
   const controller = new AbortController();
   const reason = new Error('enough');
   const call = client.getCall('a', {}, { signal: controller.signal });
@@ -33,12 +33,12 @@ it('a signal ends a wait at once, with its reason', async () => {
   expect(requests).toBe(1);
 });
 
-it('a signal that was given before ends the call without a request', async () => {
+it('an already aborted signal ends the call without a request', async () => {
   await expect(client.billingOffices({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   expect(requests).toBe(0);
 });
 
-it('options of a call win over those of the client', async () => {
+it('options of a call override those of the client', async () => {
   await expect(client.billingOffices({ maxRetries: 0 })).rejects.toMatchObject({
     name: 'ServerError',
     status: 503,
@@ -46,15 +46,18 @@ it('options of a call win over those of the client', async () => {
   });
 });
 
-it('a key that cannot be sent is an error at once', () => {
+it('the constructor throws for a key that can not be sent in a header', () => {
   expect(() => new CallResearch({ key: 'crk_\nx', baseUrl: 'http://x' })).toThrow(TypeError);
 });
 
-it.each(['', 'nonsense', 'ftp://x', 'https://'])('%j as an address is an error at once, which says how one begins', (baseUrl) => {
-  expect(() => new CallResearch({ key: 'crk_x', baseUrl })).toThrow('baseUrl: must begin with https:// or http://');
-});
+it.each(['', 'nonsense', 'ftp://x', 'https://'])(
+  'the constructor throws for the base URL %j, and names the schemes that it may have',
+  (baseUrl) => {
+    expect(() => new CallResearch({ key: 'crk_x', baseUrl })).toThrow('baseUrl: must begin with https:// or http://');
+  },
+);
 
-it('tells the version of the package', () => {
+it('VERSION is the version in package.json', () => {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   expect(VERSION).toBe(version);
 });

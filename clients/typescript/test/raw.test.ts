@@ -10,7 +10,7 @@ it.each([
   ['a text', '"call"'],
   ['a number', '17'],
   ['null', 'null'],
-])('finds the text of a call with %s', (_name, call) => {
+])('rawCalls returns the source text of a call with %s', (_name, call) => {
   const pages = [
     `{"data":[{"call":${call}},{"type":"x"},{"type":"x","call":${call},"z":[]}],"has_more":false}`,
     `\n{ "next" : {"data":[{"call":0}]} , "data" : [\t{ "x":"call", "c\\u0061ll" :  ${call} } , {} ,{"call":${call}}\n] }`,
@@ -21,7 +21,7 @@ it.each([
   }
 });
 
-it('a repeated key counts at its last place, as for JSON.parse', () => {
+it('the last of repeated keys counts, as in JSON.parse', () => {
   expect(rawCalls('{"data":[{"call":0}],"data":[{"call":1,"call":2}]}')).toEqual(['2']);
 });
 
@@ -30,7 +30,7 @@ it('a page without changes has no calls', () => {
   expect(rawCalls('{}')).toEqual([]);
 });
 
-it('takes time in proportion to the size of the page', () => {
+it('rawCalls takes time proportional to the size of the page', () => {
   const page = (calls: number) =>
     `{"data":[${Array.from({ length: calls }, () => `{"call":"${'\\\\'.repeat(5_000)}"}`).join()}]}`;
   const took = (text: string) => {

@@ -34,16 +34,16 @@ afterEach(async () => {
 
 const parts = { names, prefix: 'crs', namespace: 'research', peerDomain: 'crs.research.call-research' };
 const store = () => kubernetesSecrets(cluster.cluster, 'crs', {});
-/** One run of the CronJob, at a time given in milliseconds from now. */
+/** Runs the CronJob once, at a time given in milliseconds from now. */
 const maintain = (at: number) => maintainCertificates(store(), parts, log, new Date(now + at));
 type Files = Record<string, string>;
 const authority = () => cluster.secrets.get('crs-authority')!.stringData;
 const filesOf = (part: string): Files => cluster.secrets.get(`crs-${certificateSecretOf(part)}`)!.stringData;
 const certificateOf = (part: string) => new X509Certificate(filesOf(part)['tls.crt']!);
 const trustedBy = (part: string) => filesOf(part)['ca.crt']!.match(/BEGIN/g)!.length;
-/** The Secrets of all parts, as they are at this moment. */
+/** Returns a copy of the current Secrets of all components. */
 const secrets = () => Object.fromEntries(names.map((part) => [part, { ...filesOf(part) }]));
-const writesOf = () => cluster.asked.filter((line) => !line.startsWith('GET'));
+const writesOf = () => cluster.requests.filter((line) => !line.startsWith('GET'));
 
 async function open(files: Files, peers?: Peers): Promise<Tls> {
   const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
@@ -56,7 +56,7 @@ async function open(files: Files, peers?: Peers): Promise<Tls> {
   return tls;
 }
 
-/** Calls a real server, which admits `calls` and `crs`, by a client that dials it by its Service. @returns `OK`, or `unavailable` */
+/** Sends a request to a real TLS server that admits `calls` and `crs`. The client expects the host name of its Service. @returns `OK`, or `unavailable` */
 async function call(server: Files, by: Files): Promise<string> {
   const tls = await open(server, new Peers(parts.peerDomain));
   const listener = tls.createHttpsServer({}, ['calls', 'crs'], (_request, response) => response.end('OK'));
@@ -75,7 +75,7 @@ async function call(server: Files, by: Files): Promise<string> {
 }
 
 describe('the certificates of an installation', () => {
-  it('name each part by its own name and its Service, and serve real connections', async () => {
+  it('contain the name of their component and of its Service, and work on real connections', async () => {
     await maintain(0);
     expect([...cluster.secrets.keys()].toSorted()).toEqual(['crs-auth-mtls', 'crs-authority', 'crs-calls-mtls', 'crs-crs-mtls']);
     expect(cluster.secrets.get('crs-calls-mtls')!.type).toBe('kubernetes.io/tls');
@@ -91,29 +91,29 @@ describe('the certificates of an installation', () => {
     );
     expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
-    // A client refuses a server that shows another part's certificate.
+    // A client rejects a server that presents another component's certificate.
     expect(await call(filesOf(CLIENT), filesOf('crs'))).toBe('unavailable');
-    // A server refuses a part that it doesn't admit.
+    // A server rejects a component that it doesn't admit.
     expect(await call(filesOf(SERVER), filesOf(SERVER))).toBe('unavailable');
   });
 
-  it('are each in a Secret of their own, without the key of the authority', async () => {
+  it('are each in a separate Secret, without the private key of the CA', async () => {
     await maintain(0);
     for (const part of names) expect(Object.keys(filesOf(part)).toSorted()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
     expect(new Set(names.map((part) => filesOf(part)['tls.key'])).size).toBe(names.length);
     expect(JSON.stringify(secrets())).not.toContain(JSON.stringify(authority()['ca.key']).slice(1, -1));
   });
 
-  it('are not touched by another run', async () => {
+  it('are not changed by a run before their renewal is due', async () => {
     await maintain(0);
     const before = JSON.stringify([...cluster.secrets]);
-    cluster.asked.length = 0;
+    cluster.requests.length = 0;
     await maintain(DAY);
     expect(writesOf()).toEqual([]);
     expect(JSON.stringify([...cluster.secrets])).toBe(before);
   });
 
-  it('are renewed when a third of their 30 days is left, and old and new ones understand each other', async () => {
+  it('are renewed when a third of their 30 days is left, while the old ones stay valid', async () => {
     await maintain(-19 * DAY);
     const old = secrets();
     await maintain(0);
@@ -128,7 +128,7 @@ describe('the certificates of an installation', () => {
     expect(await call(old[SERVER]!, old[CLIENT]!)).toBe('OK');
   });
 
-  it('that are renewed work with those that a slower process still shows', async () => {
+  it('work, once renewed, with old ones that another process still presents', async () => {
     await maintain(-21 * DAY);
     const old = secrets();
     await maintain(0);
@@ -138,7 +138,7 @@ describe('the certificates of an installation', () => {
     expect(await call(old[SERVER]!, renewed[CLIENT]!)).toBe('OK');
   });
 
-  it('are made again if one is unusable, missing, or has other names', async () => {
+  it('are issued again if they are unusable, missing or empty', async () => {
     await maintain(0);
     filesOf(CLIENT)['tls.key'] = filesOf('crs')['tls.key']!;
     cluster.secrets.delete('crs-crs-mtls');
@@ -149,46 +149,49 @@ describe('the certificates of an installation', () => {
   });
 });
 
-it.each(['authority', 'calls-mtls'])('a renewal that finds no Secret %s says how to get it', async (name) => {
-  await maintain(0);
-  cluster.secrets.delete(`crs-${name}`);
-  await expect(maintainCertificates(existingOnly(store()), parts, log)).rejects.toThrow(
-    new Failure(`the Secret crs-${name} is missing. The Job of \`helm upgrade\` makes it.`),
-  );
-  expect(cluster.secrets.has(`crs-${name}`)).toBe(false);
-});
+it.each(['authority', 'calls-mtls'])(
+  'a renewal without the Secret %s fails with a message about how to create it',
+  async (name) => {
+    await maintain(0);
+    cluster.secrets.delete(`crs-${name}`);
+    await expect(maintainCertificates(existingOnly(store()), parts, log)).rejects.toThrow(
+      new Failure(`the Secret crs-${name} is missing. The Job of \`helm upgrade\` makes it.`),
+    );
+    expect(cluster.secrets.has(`crs-${name}`)).toBe(false);
+  },
+);
 
-describe('the authority', () => {
-  /** An authority of which less than a third is left. */
-  const makeOld = async () => {
+describe('the CA', () => {
+  /** Creates a CA with less than a third of its lifetime left, and does the first step of its replacement. */
+  const makeDue = async () => {
     await maintain(-500 * DAY);
     await maintain(0);
   };
 
-  it('is replaced in three steps, and neighbours in time understand each other at each', async () => {
-    await makeOld();
+  it('is replaced in three steps, and certificates of consecutive steps accept each other', async () => {
+    await makeDue();
     const stages: Record<string, Files>[] = [];
     const step = async (at: number, trusted: number) => {
       await maintain(at);
       expect(trustedBy(SERVER)).toBe(trusted);
       stages.push(secrets());
     };
-    // Both are trusted, and the old one signs.
+    // Step 1: both CAs are trusted, and the old one signs.
     stages.push(secrets());
     expect(trustedBy(SERVER)).toBe(2);
     expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key', 'next.crt', 'next.key', 'settled']);
-    // Nothing happens before every pod can have read the bundle.
+    // The next step waits until every pod has had time to read both CAs.
     await maintain(9 * MINUTE);
     expect(secrets()).toEqual(stages[0]);
-    // The new one signs.
+    // Step 2: the new one signs.
     await step(11 * MINUTE, 2);
     expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key', 'former.crt', 'settled']);
     for (const part of names) expect(certificateOf(part).issuer).toBe(new X509Certificate(authority()['ca.crt']!).subject);
-    // The old one is dropped.
+    // Step 3: the old one is no longer trusted.
     await step(22 * MINUTE, 1);
     expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
     expect(filesOf(SERVER)['ca.crt']).toBe(authority()['ca.crt']);
-    cluster.asked.length = 0;
+    cluster.requests.length = 0;
     await maintain(33 * MINUTE);
     expect(writesOf()).toEqual([]);
     for (const [index, stage] of stages.entries()) {
@@ -196,12 +199,12 @@ describe('the authority', () => {
         expect(await call(stage[SERVER]!, other[CLIENT]!), `${index}`).toBe('OK');
       }
     }
-    // A stolen certificate of the old authority is worthless after the last step.
+    // After the last step, a stolen certificate of the old CA is rejected.
     expect(await call(stages[2]![SERVER]!, stages[0]![CLIENT]!)).toBe('unavailable');
   });
 
-  it('waits again if a Secret did not fit when the step was due', async () => {
-    await makeOld();
+  it('delays its next step again if a Secret had other CAs than the rest when the step was due', async () => {
+    await makeDue();
     filesOf(CLIENT)['ca.crt'] = authority()['ca.crt']!;
     await maintain(11 * MINUTE);
     expect([trustedBy(CLIENT), 'next.crt' in authority()]).toEqual([2, true]);
@@ -211,7 +214,7 @@ describe('the authority', () => {
     expect('former.crt' in authority()).toBe(true);
   });
 
-  it('is replaced by the same steps when an operator asks for it', async () => {
+  it('is replaced in the same steps if an operator requests it', async () => {
     await maintain(0);
     const first = authority()['ca.crt'];
     authority()['replace'] = 'gradually';
@@ -224,14 +227,14 @@ describe('the authority', () => {
   });
 
   it.each([
-    ['an operator says so', 0, () => (authority()['replace'] = 'at-once')],
-    ['the old one has ended', -731 * DAY, () => undefined],
-  ])('is replaced by one run if %s', async (_, made, prepare) => {
-    await maintain(made);
+    ['an operator requests that', 0, () => (authority()['replace'] = 'at-once')],
+    ['the old one has expired', -731 * DAY, () => undefined],
+  ])('is replaced in a single run if %s', async (_, createdAt, prepare) => {
+    await maintain(createdAt);
     const first = authority()['ca.crt'];
     prepare();
     await maintain(0);
-    // After an end, the last step still waits.
+    // After an expiry, the last step is a run of its own.
     await maintain(11 * MINUTE);
     expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
     expect(authority()['ca.crt']).not.toBe(first);
@@ -239,14 +242,14 @@ describe('the authority', () => {
     expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
   });
 
-  it('is one, whatever happens at the same time', async () => {
+  it('is created only once by concurrent runs', async () => {
     await Promise.all([maintain(0), maintain(0), maintain(0)]);
     for (const part of names) expect(filesOf(part)['ca.crt']).toBe(authority()['ca.crt']);
     expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
   });
 
-  it('survives a crash between any two writes', async () => {
-    await makeOld();
+  it('stays usable if a run crashes between any two writes of its replacement', async () => {
+    await makeDue();
     for (const at of [11, 22]) {
       for (let writes = 0; writes < names.length + 2; writes += 1) {
         let left = writes;
@@ -262,8 +265,8 @@ describe('the authority', () => {
     expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
   });
 
-  it('that another run changes meanwhile is read again', async () => {
-    await makeOld();
+  it('is read again if another run has changed it meanwhile', async () => {
+    await makeDue();
     let others = 0;
     cluster.beforePatch = (name) => {
       if (others++ === 0) cluster.secrets.get(name)!.metadata.resourceVersion = 'changed';
@@ -275,13 +278,13 @@ describe('the authority', () => {
   it.each([
     [{ 'ca.key': 'nothing' }, "ca.crt and ca.key in the Secret crs-authority don't fit together."],
     [{ replace: 'now' }, 'replace in the Secret crs-authority must be "gradually" or "at-once".'],
-  ])('with %j is refused', async (change, message) => {
+  ])('is rejected with %j in its Secret', async (change, message) => {
     await maintain(0);
     Object.assign(authority(), change);
     await expect(maintain(0)).rejects.toThrow(new Failure(message));
   });
 
-  it('that may not be changed leads to a message about the Role', async () => {
+  it('is not renewed if the Role forbids it: the run fails with a message about the Role', async () => {
     await maintain(-25 * DAY);
     cluster.allowed.delete('patch');
     await expect(maintain(0)).rejects.toThrow(

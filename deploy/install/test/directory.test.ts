@@ -19,8 +19,8 @@ const files = async () => {
   return Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const));
 };
 
-it('writes secrets to files that node and crs read, readable by the owner alone, and uses existing files', async () => {
-  const made = await ensureSecrets(directorySecrets(directory), { urlOf }, log);
+it('writes secrets to files in the formats of node and crs, readable only by the owner, and reuses existing files', async () => {
+  const secrets = await ensureSecrets(directorySecrets(directory), { urlOf }, log);
   const written = await files();
   expect(written.map(([name]) => name)).toEqual([
     'auth.env',
@@ -33,10 +33,10 @@ it('writes secrets to files that node and crs read, readable by the owner alone,
   for (const [name] of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
   const contents = Object.fromEntries(written);
   expect(contents['calls.env']).toBe(
-    `DATABASE_URL=postgres://crs_calls:${made.logins.calls?.password}@database:5432/crs?sslmode=disable\n`,
+    `DATABASE_URL=postgres://crs_calls:${secrets.logins.calls?.password}@database:5432/crs?sslmode=disable\n`,
   );
-  expect(JSON.parse(contents['operator.json']!)).toEqual(made.operator);
-  expect(await ensureSecrets(directorySecrets(directory), { urlOf }, log)).toEqual(made);
+  expect(JSON.parse(contents['operator.json']!)).toEqual(secrets.operator);
+  expect(await ensureSecrets(directorySecrets(directory), { urlOf }, log)).toEqual(secrets);
   expect(await files()).toEqual(written);
 });
 
@@ -48,7 +48,7 @@ it('does not overwrite the file of another installation, and leaves no temporary
   expect(await readdir(directory)).toEqual(['calls.env']);
 });
 
-it('names a missing directory', async () => {
+it('fails with a message about CRS_SECRET_DIR if the directory is missing', async () => {
   const store = directorySecrets(join(directory, 'absent'));
   const error = await store.create('calls', { DATABASE_URL: 'x' }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Failure);

@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { beforeAll, expect, test, vi } from 'vitest';
 
-/** The smoke test starts a process for each command of `crs`. */
-const TIMEOUT_MS = 120_000;
+// The smoke test starts a process for each command of `crs`.
+vi.setConfig({ testTimeout: 120_000 });
+
 const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
-let world: OwnWorld;
+let world: World;
+/** The organizations before the smoke test. Other tests share the database, and leave theirs behind. */
+let before: unknown[];
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
+  before = await organizations();
 });
-afterAll(() => world.close());
 
 async function smoke(overrides: Record<string, string> = {}): Promise<{ code: number; lines: string[] }> {
   const { addresses } = world.stack;
@@ -34,16 +37,16 @@ async function smoke(overrides: Record<string, string> = {}): Promise<{ code: nu
   return { code, lines: stdout.trim().split('\n') };
 }
 
-const organizations = async () => (await world.query('select organization from auth.organizations')).rows;
+const organizations = async () => (await world.query('select organization from auth.organizations order by 1')).rows;
 
-test('a sound installation passes, and the test leaves nothing behind', { timeout: TIMEOUT_MS }, async () => {
+test('the smoke test passes on a working installation, and leaves no organization behind', async () => {
   const { code, lines } = await smoke();
   expect([code, lines.at(-1), lines.filter((line) => line.startsWith('FAIL'))]).toEqual([0, '9 passed, 0 failed', []]);
-  expect(await organizations()).toEqual([]);
+  expect(await organizations()).toEqual(before);
 });
 
-test('a gateway under another name fails the test, which leaves nothing behind either', { timeout: TIMEOUT_MS }, async () => {
+test('the smoke test fails if the tool gateway has another URL than expected, and leaves no organization behind', async () => {
   const { code, lines } = await smoke({ CRS_TOOLS_URL: 'https://elsewhere.example' });
   expect([code, lines.at(-1)]).toEqual([1, '6 passed, 3 failed']);
-  expect(await organizations()).toEqual([]);
+  expect(await organizations()).toEqual(before);
 });

@@ -93,6 +93,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           databaseUrl: databaseOf('auth'),
           secrets: parseSecrets(config.secret),
           toolsUrl: config.toolsUrl,
+          accessTokenSeconds: 86_400,
           defaultOrganization: config.defaultOrganization,
           cimdAllowHosts: config.cimdAllowHosts,
           oidcAllowHosts: config.oidcAllowHosts,

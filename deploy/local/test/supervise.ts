@@ -1,4 +1,4 @@
-// postgres.test.ts starts and kills this process. It starts PostgreSQL in the given directory, prints url, pid and cluster as JSON, and keeps running.
+// postgres.slow.test.ts starts and kills this process. It starts PostgreSQL in the given directory, prints url, pid and cluster as JSON, and keeps running.
 import { createLogger } from '@crs/kit/process/log';
 import { startPostgres } from '../src/postgres.ts';
 

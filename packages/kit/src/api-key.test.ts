@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey, digestOf, isApiKey } from './api-key.ts';
 
 describe('API keys', () => {
-  it('are crk_ and 39 letters and digits, never twice the same', () => {
+  it('consist of crk_ and 39 random letters and digits', () => {
     const keys = Array.from({ length: 1_000 }, createApiKey);
     for (const key of keys) expect(key).toMatch(/^crk_[0-9A-Za-z]{39}$/);
     expect(new Set(keys).size).toBe(1_000);
     expect(keys.every(isApiKey)).toBe(true);
   });
 
-  it('keep their format: the checksum is part of the contract', () => {
+  it('keep their format, because the checksum is part of the contract', () => {
     expect(isApiKey('crk_000000000000000000000000000000000000000')).toBe(false);
     expect(isApiKey('crk_0123456789ABCDEFGHIJKLMNOPQRSTUVW3ffP4c')).toBe(true);
   });
 
-  it('reveal every wrong character and every swap of neighbours', () => {
+  it('have a checksum that detects every wrong character and every swap of adjacent characters', () => {
     const key = createApiKey();
     for (let i = 4; i < key.length; i++) {
       const other = key[i] === 'x' ? 'y' : 'x';
@@ -25,16 +25,16 @@ describe('API keys', () => {
   });
 
   it.each([
-    ['nothing', ''],
-    ['the prefix alone', 'crk_'],
-    ['another prefix', (key: string) => key.replace('crk_', 'cro_')],
+    ['an empty string', ''],
+    ['only the prefix', 'crk_'],
+    ['a different prefix', (key: string) => key.replace('crk_', 'cro_')],
     ['no prefix', (key: string) => key.slice(4)],
-    ['a character less', (key: string) => key.slice(0, -1)],
-    ['a character more', (key: string) => `${key}0`],
-    ['a line end', (key: string) => `${key}\n`],
-    ['white space around it', (key: string) => ` ${key}`],
-    ['other digits', (key: string) => key.replace(/.$/, '\u0661')],
-  ])('are not %s', (_, change) => {
+    ['one character missing', (key: string) => key.slice(0, -1)],
+    ['one extra character', (key: string) => `${key}0`],
+    ['a trailing newline', (key: string) => `${key}\n`],
+    ['leading white space', (key: string) => ` ${key}`],
+    ['a non-ASCII digit', (key: string) => key.replace(/.$/, '\u0661')],
+  ])('are rejected by the format check: %s', (_, change) => {
     expect(isApiKey(typeof change === 'string' ? change : change(createApiKey()))).toBe(false);
   });
 

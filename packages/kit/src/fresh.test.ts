@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const after = <T>(ms: number, value: T) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-/** A source whose value is its version, which changes as the test says. A load reads the version when it starts. */
+/** A source whose value is `state.version`, which the test changes. A load reads the version when it starts and returns it after `latencyMs`. */
 function source(options: FreshOptions<number>, latencyMs = 0) {
   const fresh = new Fresh<number>(options);
   const state = { version: 0, latencyMs, isDown: false, loads: 0 };
@@ -24,8 +24,8 @@ function source(options: FreshOptions<number>, latencyMs = 0) {
 
 const outcome = (answer: Promise<number>) => answer.catch((error: Error) => error.message);
 
-describe('a value', () => {
-  it('is used again up to its age, counted from the start of its load', async () => {
+describe('a cached value', () => {
+  it('is reused until its maximum age, counted from the start of its load', async () => {
     const { get, state } = source({ maxAgeMs: 1_000 }, 400);
     const first = get();
     await pass(400);
@@ -39,7 +39,7 @@ describe('a value', () => {
     expect([await second, state.loads]).toEqual([1, 2]);
   });
 
-  it('is loaded again for callers whose shared load took too long', async () => {
+  it('is loaded again for a caller if the load that it shared exceeded the maximum age', async () => {
     const { get, state } = source({ maxAgeMs: 1_000 }, 1_500);
     const first = get();
     await pass(900);
@@ -50,7 +50,7 @@ describe('a value', () => {
     expect([await first, await second, state.loads]).toEqual([0, 1, 2]);
   });
 
-  it('has an age of its own where the option is a function', async () => {
+  it('has its own maximum age if the option is a function', async () => {
     const { get, state } = source({ maxAgeMs: (version) => (version === 0 ? 100 : 500) });
     await pass(0);
     const first = get();
@@ -65,7 +65,7 @@ describe('a value', () => {
     expect([await get(), state.loads]).toEqual([1, 2]);
   });
 
-  it('is that of a load that starts later, where no age is allowed', async () => {
+  it('comes from a load that starts after the call if the allowed age is 0', async () => {
     const { get, state } = source({ maxAgeMs: 1_000 });
     const first = get();
     await pass(1);
@@ -75,7 +75,7 @@ describe('a value', () => {
     expect([await first, await second]).toEqual([0, 1]);
   });
 
-  it('is refreshed in the background, while callers go on with it', async () => {
+  it('is refreshed in the background while callers still get the old one', async () => {
     const { get, state } = source({ maxAgeMs: 5_000, refreshMs: 1_000 }, 50);
     const first = get();
     await pass(50);
@@ -88,7 +88,7 @@ describe('a value', () => {
     expect([await get(), state.loads]).toEqual([1, 2]);
   });
 
-  it('is cached by its key', async () => {
+  it('is cached separately for each key', async () => {
     const { get, state } = source({ maxAgeMs: 1_000 });
     const both = Promise.all([get(undefined, 'a'), get(undefined, 'b')]);
     await pass(0);
@@ -96,8 +96,8 @@ describe('a value', () => {
   });
 });
 
-describe('a failure', () => {
-  it('is that of the callers who started the load; others load for themselves', async () => {
+describe('a failed load', () => {
+  it('rejects only the caller that started it; callers that joined it load again', async () => {
     const { get, state } = source({ maxAgeMs: 1_000 }, 100);
     state.isDown = true;
     const first = outcome(get());
@@ -108,7 +108,7 @@ describe('a failure', () => {
     expect([await first, await second, state.loads]).toEqual(['down', 0, 2]);
   });
 
-  it('leaves a stale value in use only up to its greatest age, and is not repeated by each caller', async () => {
+  it('leaves a stale value in use up to its stale limit, and is not retried by every caller', async () => {
     const { get, state } = source({ maxAgeMs: 5_000, refreshMs: 1_000, staleMs: 60_000 });
     const first = get();
     await pass(0);
@@ -128,7 +128,7 @@ describe('a failure', () => {
   });
 });
 
-it('no value is older than allowed, and loads are shared, whatever the order of changes, failures and callers', async () => {
+it('no value is older than allowed, and loads are shared, in any order of changes, failures and calls', async () => {
   const MAX_AGE = 1_000;
   const step = fc.record({
     passMs: fc.integer({ min: 0, max: 700 }),
@@ -140,7 +140,7 @@ it('no value is older than allowed, and loads are shared, whatever the order of 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const { get, state } = source({ maxAgeMs: MAX_AGE });
-      /** When each version began, by `performance.now()`. */
+      /** Start time of each version, by `performance.now()`. */
       const began = [-Infinity];
       // A load that starts in the same millisecond as a change may have started before it, so it may return either version.
       const versionBefore = (time: number) => began.findLastIndex((at) => at < time);
@@ -151,7 +151,7 @@ it('no value is older than allowed, and loads are shared, whatever the order of 
         const arrivedAt = performance.now();
         const answer = await outcome(get());
         if (typeof answer === 'string') return;
-        // The value is of a load that started after the caller arrived, or at most a second ago.
+        // The value must come from a load that started after the caller arrived, or at most MAX_AGE ago.
         const oldest = Math.min(arrivedAt, performance.now() - MAX_AGE);
         if (answer < versionBefore(oldest)) faults.push(`version ${answer} at ${performance.now()}, of a caller at ${arrivedAt}`);
       };

@@ -1,4 +1,4 @@
-// main.test.ts starts this process. Its service calls the auth service at CRS_AUTH_ADDRESS.
+// Entry point of the child process that main.test.ts starts: a program that depends on the auth service at CRS_AUTH_ADDRESS.
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { client } from '../src/rpc/client.ts';
 import { runMain } from '../src/process/main.ts';

@@ -1,3 +1,4 @@
+// Starts a gRPC service with one RPC, `ShouldRateLimit`, and clients of it, for the tests of the gRPC layer.
 import { onTestFinished } from 'vitest';
 import {
   RateLimitServiceService,
@@ -11,8 +12,9 @@ import { bind, rpc, serve, type CallContext, type ServeOptions } from '../src/rp
 
 export const log = createLogger('test', { level: 'silent' });
 
-/** A response, and a request without content. */
+/** The response that handlers return by default. */
 export const OK: RateLimitResponse = { overallCode: 'OK', statuses: [] };
+/** The request that callers send by default: it has no descriptors. */
 export const REQUEST: RateLimitRequest = { domain: '', descriptors: [], hitsAddend: 1 };
 
 /** Serves one RPC until the test ends. */
@@ -26,7 +28,7 @@ export async function startService(
     name: 'test',
     address: '127.0.0.1:0',
     services: [bind(RateLimitServiceService, ['api-gateway', 'tool-gateway'], { shouldRateLimit })],
-    verify: () => Promise.reject(new Error('not asked')),
+    verify: () => Promise.reject(new Error('The verifier must not be called.')),
     log,
     ...options,
   });
@@ -34,7 +36,7 @@ export async function startService(
   return server;
 }
 
-/** A function that calls the RPC of a service. */
+/** Returns a function that calls the RPC of the service at this address. */
 export function callerOf(address: string, options: Partial<ClientOptions> = {}) {
   const service = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 5_000, retry: false, ...options });
   onTestFinished(() => service.close());

@@ -1,3 +1,4 @@
+// Creates and opens directories with certificates (`CRS_TLS_DIR`), for the tests of TLS.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

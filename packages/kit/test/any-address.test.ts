@@ -6,7 +6,7 @@ import { callerOf, OK, startService } from './_service.ts';
 const HOSTS = ['127.0.0.1', '[::1]'];
 const portOf = (address: string) => address.slice(address.lastIndexOf(':') + 1);
 
-it('a gRPC listener at :: answers both families, and names an IPv4 caller by its own address', async () => {
+it('a gRPC listener at :: serves IPv4 and IPv6, and reports the plain address of an IPv4 caller', async () => {
   const seen: string[] = [];
   const record = async (_request: unknown, { address }: { address: string }) => {
     seen.push(address);
@@ -17,7 +17,7 @@ it('a gRPC listener at :: answers both families, and names an IPv4 caller by its
   expect(seen).toEqual(['127.0.0.1', '::1']);
 });
 
-it('an HTTP listener at :: answers both families', async () => {
+it('an HTTP listener at :: serves IPv4 and IPv6', async () => {
   const server = createServer((_request, response) => void response.end('here'));
   onTestFinished(() => void server.close());
   const address = await bindHttp(server, '[::]:0');

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { callerOf } from './_service.ts';
 
 /**
- * A server that begins each answer and cuts it off, as one does that closes a connection at the end of its time.
- * @param refused how many calls it refuses before, as one does for calls that come after that end
+ * A server that begins each response and cuts it off, like a server that closes a connection after its maximum age.
+ * @param refused number of calls to refuse first, like a server does with calls that arrive after it sent GOAWAY
  */
 async function startServer(refused = 0) {
   let begun = 0;
@@ -22,20 +22,23 @@ async function startServer(refused = 0) {
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
 }
 
-test.each([false, true])('the target of a call that is cut off after its headers is unavailable; retry: %s', async (retry) => {
-  const { address, begun } = await startServer();
-  const call = callerOf(address, { retry });
-  const failure: unknown = await call().catch((error: unknown) => error);
-  expect(failure).toMatchObject({
-    kind: 'unavailable',
-    message: 'The test service is not available.',
-    cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
-  });
-  expect((failure as Error).cause).toBeInstanceOf(Error);
-  expect(begun()).toBe(1);
-});
+test.each([false, true])(
+  'a call that is cut off after its headers fails as unavailable and is not repeated; retry: %s',
+  async (retry) => {
+    const { address, begun } = await startServer();
+    const call = callerOf(address, { retry });
+    const failure: unknown = await call().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      kind: 'unavailable',
+      message: 'The test service is not available.',
+      cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
+    });
+    expect((failure as Error).cause).toBeInstanceOf(Error);
+    expect(begun()).toBe(1);
+  },
+);
 
-test('a call that the server refuses before it begins it is sent again, even if it may not be repeated', async () => {
+test('a call that the server refused unprocessed is sent again, even if it must not be retried', async () => {
   const { address, begun } = await startServer(1);
   const call = callerOf(address);
   await expect(call()).rejects.toMatchObject({ kind: 'unavailable' });

@@ -4,36 +4,36 @@ import { REASONS, ServiceError } from '../src/errors.ts';
 import { bindGrpc } from '../src/process/bind.ts';
 import { callerOf, OK, startService } from './_service.ts';
 
-/** A client of a service, which never repeats a call that may have been begun. @param refusals how many of the first calls a replica refuses before it begins them */
+/**
+ * Starts a service, and a client of it without retries.
+ * @param refusals number of calls that the service refuses first, like replicas of a version that does not admit this client
+ */
 async function startSkewed(refusals: number) {
-  let asked = 0;
+  let received = 0;
   const service = await startService(async () => {
-    if (asked++ < refusals) throw new ServiceError('permission_denied', 'Not for you.', { reason: REASONS.peerNotAdmitted });
+    if (received++ < refusals) throw new ServiceError('permission_denied', 'Not for you.', { reason: REASONS.peerNotAdmitted });
     return OK;
   });
-  return { call: callerOf(service.address), asked: () => asked };
+  return { call: callerOf(service.address), received: () => received };
 }
 
-it('a call that no replica has is unavailable for now, and leaves the target healthy for other calls', async () => {
+it('a call that no replica implements fails as unavailable, and does not count against the health of the target', async () => {
   const server = new Server();
   onTestFinished(() => server.forceShutdown());
   const call = callerOf(await bindGrpc(server, '127.0.0.1:0', ServerCredentials.createInsecure()));
-  for (let n = 0; n < 40; n++)
-    await expect(call()).rejects.toMatchObject({
-      kind: 'unavailable',
-      reason: REASONS.notOffered,
-      retryAfterSeconds: 1,
-    });
+  const notOffered = { kind: 'unavailable', reason: REASONS.notOffered, retryAfterSeconds: 1 };
+  await Promise.all(Array.from({ length: 40 }, () => expect(call()).rejects.toMatchObject(notOffered)));
+  await expect(call()).rejects.toMatchObject(notOffered);
 });
 
-it('a call that the first replicas do not offer to this program is tried at others', async () => {
-  const { call, asked } = await startSkewed(2);
+it('a call that two replicas refuse to this client is sent to a third', async () => {
+  const { call, received } = await startSkewed(2);
   await expect(call()).resolves.toMatchObject({ overallCode: 'OK' });
-  expect(asked()).toBe(3);
+  expect(received()).toBe(3);
 });
 
-it('three replicas are asked, and no more', async () => {
-  const { call, asked } = await startSkewed(4);
+it('a call is sent to at most three replicas', async () => {
+  const { call, received } = await startSkewed(4);
   await expect(call()).rejects.toMatchObject({ kind: 'unavailable', reason: REASONS.notOffered });
-  expect(asked()).toBe(3);
+  expect(received()).toBe(3);
 });

@@ -1,7 +1,6 @@
 import { Agent, createServer, request, type RequestListener } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { listen } from '../src/http/listener.ts';
 
@@ -31,18 +30,26 @@ async function open(address: string): Promise<Socket> {
   return socket;
 }
 
-it('finishes requests under way, and says that their connections end', async () => {
-  const { address, stop } = await start((_request, response) => void setTimeout(() => response.end('done'), 300));
+it('after stop(), the listener finishes requests in progress with Connection: close, and accepts no connections', async () => {
+  const released = Promise.withResolvers<void>();
+  let begun = 0;
+  const { address, stop } = await start((_request, response) => {
+    if (++begun === 1) response.end('done');
+    else void released.promise.then(() => response.end('done'));
+  });
   expect(await ask(address)).toBe('keep-alive');
-  const underWay = ask(address);
-  await sleep(100);
+  const inProgress = ask(address);
+  await expect.poll(() => begun).toBe(2);
   const stopped = stop();
-  expect(await underWay).toBe('close');
+  const connect = async () => void (await open(address)).destroy();
+  await expect.poll(() => connect().catch((error) => error.code)).toBe('ECONNREFUSED');
+  released.resolve();
+  expect(await inProgress).toBe('close');
   await stopped;
   await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('keeps serving for a while, on connections that end with each answer', async () => {
+it('after stop(), the listener keeps serving during the drain period, with Connection: close', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'), 500);
   expect(await ask(address)).toBe('keep-alive');
   const started = performance.now();
@@ -53,18 +60,20 @@ it('keeps serving for a while, on connections that end with each answer', async 
   expect(performance.now() - started).toBeGreaterThan(490);
 });
 
-it('keeps an idle connection for longer, because its client may use it at any moment', async () => {
-  const { address, stop } = await start((_request, response) => void response.end('done'), 200);
+it('after the drain period, the listener keeps idle connections open for a while, because their clients may be sending', async () => {
+  const drainMs = 150;
+  const { address, stop } = await start((_request, response) => void response.end('done'), drainMs);
   expect(await ask(address)).toBe('keep-alive');
+  const began = performance.now();
   const stopped = stop();
-  await sleep(500);
+  await expect.poll(() => performance.now() - began, { interval: 10 }).toBeGreaterThan(drainMs);
   expect(await ask(address)).toBe('close');
-  const before = performance.now();
   await stopped;
-  expect(performance.now() - before).toBeLessThan(250);
+  // Idle connections are kept for three more drain periods, but this one ended with its response.
+  expect(performance.now() - began).toBeLessThan(4 * drainMs);
 });
 
-it('does not wait for idle connections, used or unused', async () => {
+it('stop() does not wait for idle connections if the drain period is 0', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'));
   const silent = await open(address);
   await ask(address);

@@ -6,7 +6,7 @@ import { createLogger } from '../src/process/log.ts';
 const log = createLogger('test', { level: 'silent' });
 afterEach(() => vi.restoreAllMocks());
 
-it('closes in reverse order, even if one close fails and another hangs', async () => {
+it('a shutdown closes in reverse order, even if one close fails and another hangs', async () => {
   const closed: string[] = [];
   const shutdown = new Shutdown(log);
   shutdown.defer('first', () => closed.push('first'));
@@ -17,7 +17,7 @@ it('closes in reverse order, even if one close fails and another hangs', async (
   expect(closed).toEqual(['last', 'first']);
 });
 
-it('a signal during the start closes everything that is open', async () => {
+it('SIGTERM during the start closes everything that the start opens, before and after it', async () => {
   const closed: string[] = [];
   const shutdown = new Shutdown(log);
   const opened = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ it('a signal during the start closes everything that is open', async () => {
   expect(closed).toEqual(['first', 'second']);
 });
 
-it('a start that fails closes everything that it opened, and reports the failure', async () => {
+it('a start that fails closes everything that it opened, and rejects with its error', async () => {
   const closed: string[] = [];
   const shutdown = new Shutdown(log);
   const start = async () => {

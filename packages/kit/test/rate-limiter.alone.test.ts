@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { metrics } from '@opentelemetry/api';
 import {
   AggregationTemporality,
@@ -35,7 +34,7 @@ async function startRecorder(answer: (request: RateLimitRequest) => Promise<Rate
 
 const idOf = (descriptor: RateLimitRequest['descriptors'][number]) => descriptor.entries.find(({ key }) => key === 'id')!.value;
 
-/** Answers each descriptor with its id as the number of remaining requests; 0 is over the limit. */
+/** For each descriptor, returns its id as the number of remaining requests; 0 is over the limit. */
 async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitResponse> {
   const statuses = descriptors.map((descriptor): RateLimitResponse_DescriptorStatus => {
     const limitRemaining = Number(idOf(descriptor));
@@ -59,7 +58,7 @@ const check = (id: number | string, requests = 600): Check => ({
 });
 
 describe('a check', () => {
-  it('travels as kind, id and rule, and returns the answer of the service', async () => {
+  it('is sent as kind, id and rule, and returns the decision of the service', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     expect(await limiter.check({ kind: 'user', id: '7', rule: { requests: 90, periodSeconds: 45 } })).toEqual({
@@ -77,7 +76,7 @@ describe('a check', () => {
     expect(service.requests).toEqual([{ domain: 'call-research', descriptors: [{ entries, limit: undefined }], hitsAddend: 1 }]);
   });
 
-  it('shares one call with all checks of the same turn of the event loop, and gets its own answer', async () => {
+  it('shares one call with all checks of the same turn of the event loop, and gets its own decision', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const decisions = await Promise.all([5, 0, 9].map((id) => limiter.check(check(id))));
@@ -89,7 +88,7 @@ describe('a check', () => {
     expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['5', '0', '9']]);
   });
 
-  it('does not wait for checks of a later turn', async () => {
+  it('does not wait for checks in later turns of the event loop', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const first = limiter.check(check(1));
@@ -98,7 +97,7 @@ describe('a check', () => {
     expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['1'], ['2']]);
   });
 
-  it('shares its call with at most 99 others', async () => {
+  it('shares its call with at most 99 other checks', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const ids = Array.from({ length: 250 }, (_, index) => index + 1);
@@ -112,9 +111,9 @@ describe('a check with wider counters', () => {
   const wider = (...ids: number[]): Check => ({ ...check(ids[0]!), wider: ids.slice(1).map((id) => check(id)) });
 
   it.each<[string, number[], boolean, number]>([
-    ['states the narrowest counter while all admit', [7, 8, 9], true, 7],
+    ['reports the narrowest counter if all counters admit', [7, 8, 9], true, 7],
     ['is refused by a wider counter', [7, 0, 9], false, 0],
-    ['is refused by the narrowest', [0, 8, 9], false, 0],
+    ['is refused by the narrowest counter', [0, 8, 9], false, 0],
   ])('%s', async (_, ids, allowed, remaining) => {
     const service = await startRecorder(echo);
     const decision = await limiterOf(service.address).check(wider(...ids));
@@ -123,19 +122,19 @@ describe('a check with wider counters', () => {
     expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([ids.map(String)]);
   });
 
-  it('charges none of them once one is known to refuse', async () => {
+  it('charges none of its counters while a cached refusal of one is valid', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     await limiter.check(check(0));
-    for (const known of [wider(0, 8, 9), wider(7, 8, 0)]) {
-      expect(limiter.isUsedUp(known)).toBe(true);
-      expect(await limiter.check(known)).toMatchObject({ allowed: false, source: 'remembered' });
+    for (const refusedCheck of [wider(0, 8, 9), wider(7, 8, 0)]) {
+      expect(limiter.isUsedUp(refusedCheck)).toBe(true);
+      expect(await limiter.check(refusedCheck)).toMatchObject({ allowed: false, source: 'remembered' });
     }
     expect(service.requests).toHaveLength(1);
   });
 });
 
-it('a refusal is repeated until its window is over, and the service is asked again then', async () => {
+it('a refusal is cached until its window closes; then the service is called again', async () => {
   const service = await startRecorder(echo);
   let now = 1_000.7;
   const limiter = limiterOf(service.address, { now: () => now });
@@ -148,7 +147,7 @@ it('a refusal is repeated until its window is over, and the service is asked aga
   expect(service.requests).toHaveLength(2);
 });
 
-describe('without a usable answer', () => {
+describe('without a usable response of the service', () => {
   const NOWHERE = '127.0.0.1:1';
 
   it.each([
@@ -157,7 +156,7 @@ describe('without a usable answer', () => {
     { requests: 10, periodSeconds: 60, everyMs: 4_001 },
     { requests: 10, periodSeconds: 60, everyMs: 7_000 },
   ])(
-    'each of three gateways admits exactly $requests requests per $periodSeconds s, however often they come: every $everyMs ms',
+    'each of three gateways counts by itself and admits exactly $requests requests per $periodSeconds s, with one every $everyMs ms',
     async ({ everyMs, ...rule }) => {
       let now = 0.5;
       const gateways = Array.from({ length: 3 }, () => limiterOf(NOWHERE, { now: () => now }));
@@ -179,7 +178,7 @@ describe('without a usable answer', () => {
     },
   );
 
-  it('a gateway forgets what it counted once the service has answered for that counter', async () => {
+  it('a gateway discards its local count once the service has responded for that counter', async () => {
     let isDown = true;
     const down = () => Promise.reject(unavailable('The counters are not available.'));
     const service = await startRecorder((request) => (isDown ? down() : echo(request)));
@@ -192,7 +191,7 @@ describe('without a usable answer', () => {
     expect([await remainingOf(1), await remainingOf(2)]).toEqual([4, 3]);
   });
 
-  it('a refusal of the service is still repeated until its window is over', async () => {
+  it('a cached refusal stays valid until its window closes', async () => {
     const service = await startRecorder(echo);
     let now = 0;
     const limiter = limiterOf(service.address, { now: () => now });
@@ -204,29 +203,29 @@ describe('without a usable answer', () => {
     expect(await limiter.check(check(0))).toMatchObject({ allowed: true, remaining: 599, source: 'fallback' });
   });
 
-  it('kinds, ids and rules are counted apart', async () => {
+  it('each combination of kind, id and rule has its own counter', async () => {
     const limiter = limiterOf(NOWHERE);
     await limiter.check(check('acme', 2));
     const others: Check[] = [check('beta', 2), { ...check('acme', 2), kind: 'user' }, check('acme', 3)];
     for (const other of others) expect((await limiter.check(other)).remaining).toBe(other.rule.requests - 1);
   });
 
-  it('a service that fails is asked once for each check, since a hit may have been counted', async () => {
+  it('a failed check is not retried, because the service may have counted the hit', async () => {
     const service = await startRecorder(() => Promise.reject(unavailable('The counters are not available.')));
     const limiter = limiterOf(service.address);
     for (let n = 0; n < 3; n++) expect(await limiter.check(check('acme'))).toMatchObject({ source: 'fallback' });
     expect(service.requests).toHaveLength(3);
   });
 
-  it('a service that is silent is not waited for longer than the timeout', async () => {
-    const service = await startRecorder(() => sleep(3_000).then(() => ({ overallCode: 'OK', statuses: [] })));
+  it('a check waits no longer than the timeout for a service that does not respond', async () => {
+    const service = await startRecorder(() => new Promise<never>(() => {}));
     const limiter = limiterOf(service.address, { timeoutMs: 100 });
     const started = performance.now();
     expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  it('a status without a limit counts as no answer', async () => {
+  it('a status without a limit counts as a failure of that check alone', async () => {
     const unlimited = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined } as const;
     const service = await startRecorder(async (request) => {
       const { overallCode, statuses } = await echo(request);
@@ -240,13 +239,13 @@ describe('without a usable answer', () => {
     ]);
   });
 
-  it('a limiter that was closed still answers', async () => {
+  it('a closed limiter still decides, by its local count', async () => {
     const limiter = limiterOf(NOWHERE);
     limiter.close();
     expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });
   });
 
-  it('the service is asked again as soon as it is back', async () => {
+  it('the service is called again as soon as it recovers', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     expect(await limiter.check(check(1))).toMatchObject({ source: 'service' });
@@ -258,7 +257,7 @@ describe('without a usable answer', () => {
   });
 });
 
-it('counts decisions by kind, outcome and source', async () => {
+it('the limiter exports a count of decisions by kind, outcome and source', async () => {
   const service = await startRecorder(echo);
   const limiter = limiterOf(service.address);
   const kind = 'address';

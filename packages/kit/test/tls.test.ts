@@ -8,7 +8,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, type Authority, type Certificate } from '../../../testing/src/certificate.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Tls } from '../src/process/tls.ts';
@@ -20,16 +20,16 @@ const other = createAuthority('ours');
 
 const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(directoryOf(certificate, ...trusted));
 
-/** Starts a service with one RPC, which answers once `released` resolves. */
-async function startServer(tls: Tls | undefined, released?: Promise<void>): Promise<number> {
-  const server = await startService(() => Promise.resolve(released).then(() => OK), { tls });
+/** Starts a service with one RPC. */
+async function startServer(tls: Tls | undefined, handle = async () => OK): Promise<number> {
+  const server = await startService(handle, { tls });
   return Number(server.address.split(':')[1]);
 }
 
 const clientOf = (port: number, tls: Tls | undefined, host = 'localhost') => callerOf(`${host}:${port}`, { tls });
 
-/** The certificate that the listener presents to a new connection. */
-async function shown(port: number, trusted: Authority, { cert, key }: Certificate): Promise<string> {
+/** The fingerprint of the certificate that the listener presents to a new connection. */
+async function presentedFingerprint(port: number, trusted: Authority, { cert, key }: Certificate): Promise<string> {
   const socket: TLSSocket = connect({ port, host: 'localhost', ca: trusted.cert, cert, key, ALPNProtocols: ['h2'] });
   await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
   const { fingerprint256 } = socket.getPeerX509Certificate()!;
@@ -37,25 +37,25 @@ async function shown(port: number, trusted: Authority, { cert, key }: Certificat
   return fingerprint256;
 }
 
-const away = { kind: 'unavailable' };
+const UNAVAILABLE = { kind: 'unavailable' };
 
-describe('gRPC with certificates', () => {
-  it('connects holders of certificates of one authority', async () => {
+describe('gRPC with mTLS', () => {
+  it('connects a client and a server with certificates of the same CA', async () => {
     const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
     expect(await clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).toEqual(OK);
   });
 
   it('refuses plaintext', async () => {
     const tls = await tlsOf(ours.issue('localhost'), ours);
-    await expect(clientOf(await startServer(tls), undefined)()).rejects.toMatchObject(away);
+    await expect(clientOf(await startServer(tls), undefined)()).rejects.toMatchObject(UNAVAILABLE);
   });
 
   it.each<[string, Certificate, Authority]>([
-    ["a client's certificate of another authority", other.issue('api-gateway'), ours],
-    ['a server whose authority the client does not trust', ours.issue('api-gateway'), other],
+    ['a client whose certificate is of another CA', other.issue('api-gateway'), ours],
+    ['a server whose CA the client does not trust', ours.issue('api-gateway'), other],
   ])('refuses %s', async (_what, certificate, trusted) => {
     const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
-    await expect(clientOf(port, await tlsOf(certificate, trusted))()).rejects.toMatchObject(away);
+    await expect(clientOf(port, await tlsOf(certificate, trusted))()).rejects.toMatchObject(UNAVAILABLE);
   });
 
   it('refuses a client without a certificate', async () => {
@@ -66,12 +66,12 @@ describe('gRPC with certificates', () => {
     expect(error.code).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
   });
 
-  it('refuses a server of another name', async () => {
+  it('refuses a server whose certificate has another name', async () => {
     const port = await startServer(await tlsOf(ours.issue('calls'), ours));
-    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
+    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('refuses an address in place of a name, as an address proves no identity', async () => {
+  it('refuses to call a service by its IP address, because certificates identify services by name', async () => {
     const tls = await tlsOf(ours.issue('127.0.0.1'), ours);
     expect(() => clientOf(50051, tls, '127.0.0.1')).toThrow(
       "127.0.0.1 can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.",
@@ -79,42 +79,49 @@ describe('gRPC with certificates', () => {
   });
 });
 
-describe('new certificates', () => {
-  it('are taken up by both sides, and calls under way go on', async () => {
-    const release = Promise.withResolvers<void>();
+describe('renewed certificates', () => {
+  it('are used by both sides for new connections, and calls in progress continue', async () => {
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const serverDirectory = directoryOf(ours.issue('localhost'), ours);
     const clientDirectory = directoryOf(ours.issue('api-gateway'), ours);
     const [serverTls, clientTls] = [await open(serverDirectory), await open(clientDirectory)];
-    const port = await startServer(serverTls, release.promise);
+    const port = await startServer(serverTls, async () => {
+      begun.resolve();
+      await released.promise;
+      return OK;
+    });
     const call = clientOf(port, clientTls);
-    const underWay = call();
-    await sleep(200);
+    const inProgress = call();
+    await begun.promise;
 
     const [newServer, newClient] = [other.issue('localhost'), other.issue('api-gateway')];
     write(serverDirectory, newServer, other);
     write(clientDirectory, newClient, other);
     await Promise.all([serverTls.reload(), clientTls.reload()]);
-    expect(await shown(port, other, newClient)).toBe(new X509Certificate(newServer.cert).fingerprint256);
-    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
+    expect(await presentedFingerprint(port, other, newClient)).toBe(new X509Certificate(newServer.cert).fingerprint256);
+    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(UNAVAILABLE);
 
-    release.resolve();
-    expect(await underWay).toEqual(OK);
+    released.resolve();
+    expect(await inProgress).toEqual(OK);
     expect(await call()).toEqual(OK);
-    // Another listener, so that the client has to connect anew.
+    // A second listener makes the client open a new connection.
     expect(await clientOf(await startServer(serverTls), clientTls)()).toEqual(OK);
   });
 
-  it('are found without a signal', { timeout: 20_000 }, async () => {
+  it('are detected by polling, without a signal', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
     const directory = directoryOf(ours.issue('localhost'), ours);
     const port = await startServer(await open(directory));
     const renewed = ours.issue('localhost');
     write(directory, renewed, ours);
+    vi.advanceTimersByTime(5_000);
     await expect
-      .poll(() => shown(port, ours, ours.issue('any')), { timeout: 10_000, interval: 500 })
+      .poll(() => presentedFingerprint(port, ours, ours.issue('any')))
       .toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
-  it('are taken up where Kubernetes swaps a whole Secret by a link', async () => {
+  it('are used after Kubernetes replaces a mounted Secret by swapping a symlink', async () => {
     const volume = mkdtempSync(join(tmpdir(), 'crs-volume-'));
     onTestFinished(() => rmSync(volume, { recursive: true }));
     const put = (version: string, certificate: Certificate) => {
@@ -130,15 +137,15 @@ describe('new certificates', () => {
     const renewed = ours.issue('localhost');
     put('..2', renewed);
     await tls.reload();
-    expect(await shown(port, ours, ours.issue('any'))).toBe(new X509Certificate(renewed.cert).fingerprint256);
+    expect(await presentedFingerprint(port, ours, ours.issue('any'))).toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
-  it('that are half written are ignored until they are whole', async () => {
-    const said: string[] = [];
+  it('are ignored until all their files are written, and the problem is logged once', async () => {
+    const logged: string[] = [];
     const log = createLogger('test', {
       destination: new Writable({
         write: (line, _, done) => {
-          said.push(String(line));
+          logged.push(String(line));
           done();
         },
       }),
@@ -150,14 +157,14 @@ describe('new certificates', () => {
     writeFileSync(join(directory, 'tls.crt'), ours.issue('localhost').cert);
     await tls.reload();
     await tls.reload();
-    expect(await shown(port, ours, ours.issue('any'))).toBe(new X509Certificate(first.cert).fingerprint256);
+    expect(await presentedFingerprint(port, ours, ours.issue('any'))).toBe(new X509Certificate(first.cert).fingerprint256);
     await sleep(50);
-    expect(said).toEqual([expect.stringContaining(`tls.key in ${directory} is not the key of tls.crt`)]);
-    expect(said[0]).not.toContain('PRIVATE');
+    expect(logged).toEqual([expect.stringContaining(`tls.key in ${directory} is not the key of tls.crt`)]);
+    expect(logged[0]).not.toContain('PRIVATE');
   });
 });
 
-describe('an unusable directory', () => {
+describe('an unusable CRS_TLS_DIR', () => {
   it.each([
     ['has no ca.crt', (directory: string) => rmSync(join(directory, 'ca.crt')), /ca\.crt can't be read \(ENOENT\)$/],
     ['has no tls.key', (directory: string) => rmSync(join(directory, 'tls.key')), /tls\.key can't be read \(ENOENT\)$/],
@@ -167,16 +174,16 @@ describe('an unusable directory', () => {
       (directory: string) => write(directory, { ...ours.issue('a'), cert: ours.issue('a').cert }, ours),
       /is not the key/,
     ],
-  ])('stops the start and says why: it %s', async (_what, spoil, message) => {
+  ])('makes the start fail with the reason: it %s', async (_what, spoil, message) => {
     const directory = directoryOf(ours.issue('localhost'), ours);
     spoil(directory);
-    const opened = Tls.open(directory, silent);
-    await expect(opened).rejects.toThrow(message);
-    await expect(opened).rejects.toThrow(/^CRS_TLS_DIR can't be used: /);
+    const opening = Tls.open(directory, silent);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(/^CRS_TLS_DIR can't be used: /);
   });
 });
 
-describe('HTTPS with certificates', () => {
+describe('HTTPS with mTLS', () => {
   const agent = new Agent({ keepAlive: true });
   afterEach(() => agent.destroy());
 
@@ -189,7 +196,7 @@ describe('HTTPS with certificates', () => {
     });
     return (server.address() as AddressInfo).port;
   }
-  /** Asks as the tool gateway does: with the public name in Host. */
+  /** Sends a request as the tool gateway does, with the public host name in Host. */
   const ask = (port: number, tls: Tls) =>
     new Promise<string>((resolve, reject) => {
       const options = { host: 'localhost', port, agent, headers: { Host: 'tools.example.com' } };
@@ -198,7 +205,7 @@ describe('HTTPS with certificates', () => {
         .end();
     });
 
-  it('connects holders of certificates of one authority, and no others', async () => {
+  it('connects a client and a server with certificates of the same CA, and no others', async () => {
     const port = await startHttps(await tlsOf(ours.issue('localhost'), ours));
     expect(await ask(port, await tlsOf(ours.issue('tool-gateway'), ours))).toBe('hello');
     await expect(ask(port, await tlsOf(other.issue('tool-gateway'), ours))).rejects.toThrow(/alert|hang up/);
@@ -207,7 +214,7 @@ describe('HTTPS with certificates', () => {
     await expect(ask(misnamed, await tlsOf(ours.issue('tool-gateway'), ours))).rejects.toThrow(/localhost/);
   });
 
-  it('takes up new certificates on both sides', async () => {
+  it('uses renewed certificates on both sides', async () => {
     const directory = directoryOf(ours.issue('localhost'), ours);
     const tls = await open(directory);
     const port = await startHttps(tls);

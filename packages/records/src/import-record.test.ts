@@ -23,20 +23,20 @@ const parse = (schema: z.ZodType, value?: unknown) => parseLine(z.strictObject({
 const accepted = (it: unknown) => ({ record: { it } });
 const refused = (reason: string, field = 'it') => ({ field, reason });
 
-describe('a line as a whole', () => {
+describe('a whole line', () => {
   const empty = z.strictObject({});
 
   test.each([
     ['an object', '{}'],
-    ['white space around it', ' {} \r'],
-  ])('takes %s', (_, line) => {
+    ['an object surrounded by white space', ' {} \r'],
+  ])('may be %s', (_, line) => {
     expect(parseLine(empty, bytes(line))).toEqual({ record: {} });
   });
 
   test.each<[string, string | Buffer, string]>([
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'must be valid UTF-8'],
     ['a surrogate encoded as UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'must be valid UTF-8'],
-    ['nothing', '', 'must be valid JSON'],
+    ['empty', '', 'must be valid JSON'],
     ['half an object', '{"it":', 'must be valid JSON'],
     ['two objects', '{} {}', 'must be valid JSON'],
     ['a byte order mark', '\ufeff{}', 'must be valid JSON'],
@@ -46,12 +46,12 @@ describe('a line as a whole', () => {
     ['text', '"{}"', 'must be a JSON object'],
     ['100,000 brackets', '['.repeat(1e5) + ']'.repeat(1e5), 'must be a JSON object'],
     ['a million brackets', '['.repeat(1e6), 'must have at most 200000 values'],
-  ])('refuses %s', (_, line, reason) => {
+  ])('must not be %s', (_, line, reason) => {
     expect(parseLine(empty, Buffer.from(line))).toEqual({ field: '', reason });
   });
 });
 
-test('a line has at most 200,000 commas, brackets and braces outside of its texts, whatever its schema', () => {
+test('a line may have at most 200,000 commas, brackets and braces outside of strings, whatever its schema', () => {
   const line = (items: number) => bytes(`{"a":"[{,\\",[{","b":[${'0,'.repeat(items)}0]}`);
   const schema = z.strictObject({ a: freeText, b: z.array(z.number()) });
   // A brace, a comma between a and b, and a bracket.
@@ -61,7 +61,7 @@ test('a line has at most 200,000 commas, brackets and braces outside of its text
     expect(parseLine(schema, bytes(broken))).toMatchObject({ reason: 'must be valid JSON' });
 });
 
-describe('where the problem is', () => {
+describe('the field and reason of a refused line', () => {
   const schema = z.strictObject({
     name: freeText,
     blocks: orDefault(list(z.strictObject({ id: uuid, state: orNull(z.enum(['on', 'off'])) }), { most: 3 }), []),
@@ -71,32 +71,37 @@ describe('where the problem is', () => {
   test.each<[string, object, string, string]>([
     ['a missing field', {}, 'name', 'is required'],
     ['a null field', { name: null }, 'name', 'must be text'],
-    ['the first of several', { name: 1, blocks: 2 }, 'name', 'must be text'],
-    ['a field in a list', { name: '', blocks: [{ id: UUID }, {}] }, 'blocks[1].id', 'is required'],
-    ['an item of a list', { name: '', blocks: [5] }, 'blocks[0]', 'must be an object'],
-    ['a list that is none', { name: '', blocks: {} }, 'blocks', 'must be a list'],
-    [
-      'a value outside a closed set',
-      { name: '', blocks: [{ id: UUID, state: 'ON' }] },
-      'blocks[0].state',
-      'must be one of on, off',
-    ],
+    ['the first of several bad fields', { name: 1, blocks: 2 }, 'name', 'must be text'],
+    ['a missing field of a list item', { name: '', blocks: [{ id: UUID }, {}] }, 'blocks[1].id', 'is required'],
+    ['a list item of the wrong type', { name: '', blocks: [5] }, 'blocks[0]', 'must be an object'],
+    ['a value that is not a list', { name: '', blocks: {} }, 'blocks', 'must be a list'],
+    ['a value outside an enum', { name: '', blocks: [{ id: UUID, state: 'ON' }] }, 'blocks[0].state', 'must be one of on, off'],
     ['an unknown property', { name: '', other: 1 }, 'other', 'is not a known property'],
-    ['an unknown property inside', { name: '', blocks: [{ id: UUID, x_1: 1 }] }, 'blocks[0].x_1', 'is not a known property'],
-    ['an alternative', { name: '', body: [{ text: '' }, { text: 1 }] }, 'body[1].text', 'must be text'],
-    ['an unknown property in an alternative', { name: '', body: [{ text: '', n: 1 }] }, 'body[0].n', 'is not a known property'],
-    ['no alternative at all', { name: '', body: 1 }, 'body', 'must be text or a list'],
-    ['text among alternatives', { name: '', body: 'a\0' }, 'body', 'must not contain the NUL character'],
-  ])('%s', (_, line, field, reason) => {
+    [
+      'an unknown property of a list item',
+      { name: '', blocks: [{ id: UUID, x_1: 1 }] },
+      'blocks[0].x_1',
+      'is not a known property',
+    ],
+    ['a field inside an alternative of a union', { name: '', body: [{ text: '' }, { text: 1 }] }, 'body[1].text', 'must be text'],
+    [
+      'an unknown property inside an alternative of a union',
+      { name: '', body: [{ text: '', n: 1 }] },
+      'body[0].n',
+      'is not a known property',
+    ],
+    ['a value that matches no alternative of a union', { name: '', body: 1 }, 'body', 'must be text or a list'],
+    ['bad text that matches an alternative of a union', { name: '', body: 'a\0' }, 'body', 'must not contain the NUL character'],
+  ])('are right for %s', (_, line, field, reason) => {
     expect(parseLine(schema, bytes(line))).toEqual({ field, reason });
   });
 
-  test.each(['__proto__', 'toString'])('%s is a property like any other', (name) => {
+  test.each(['__proto__', 'toString'])('treat %s like any other unknown property', (name) => {
     expect(parseLine(schema, bytes(`{"name":"","${name}":{}}`))).toEqual({ field: name, reason: 'is not a known property' });
   });
 
   test.each(['Eva Muster', 'a\0', '\ud800', '', 'x'.repeat(65), '{"it":1}'])(
-    'the reason does not repeat the unknown name %j',
+    'do not repeat the unknown property name %j',
     (name) => {
       const inside = { name: '', blocks: [{ id: UUID, [name]: 1 }] };
       expect(parseLine(schema, bytes(inside))).toEqual({ field: 'blocks[0]', reason: 'has a property that is not known' });
@@ -107,7 +112,7 @@ describe('where the problem is', () => {
     },
   );
 
-  test('a closed object names its properties when it refuses another one', () => {
+  test('list the known properties of a closed object that has an unknown one', () => {
     const closed = closedObject({ name: freeText, size: z.number() }, (name) =>
       name === 'length' ? 'is called size here' : undefined,
     );
@@ -118,21 +123,21 @@ describe('where the problem is', () => {
     expect(refused({ size: '1' })).toEqual({ field: 'size', reason: 'must be a number' });
   });
 
-  test('a list of many bad items is refused as one bad item is', () => {
+  test('name only the first of many bad list items', () => {
     const line = bytes(`{"name":"","blocks":[0,0,0]}`);
     expect(parseLine(schema, line)).toEqual({ field: 'blocks[0]', reason: 'must be an object' });
   });
 
-  test('a list with its own bound is refused by its length, before any item is read', () => {
+  test('name the length of a list that exceeds its own bound, before any item is read', () => {
     const short = list(email, { most: 2 });
     expect(parse(short, ['a@b', 'c@d'])).toEqual({ record: { it: ['a@b', 'c@d'] } });
-    // The items are bad too, and the length is what the reason names: no item was read.
+    // The items are bad, too. The reason is the length, so no item was read.
     expect(parse(short, ['', '', ''])).toEqual(refused('must have at most 2 items'));
     const union = z.union([freeText, short], 'must be text or a list');
     expect(parse(union, ['', '', ''])).toEqual(refused('must have at most 2 items'));
   });
 
-  test('a union that is told apart by a property', () => {
+  test('list the values that select an alternative of a discriminated union', () => {
     const lines = z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('user') }),
       z.strictObject({ type: z.literal('call') }),
@@ -143,7 +148,7 @@ describe('where the problem is', () => {
   });
 });
 
-test('no reason holds a value of the line', () => {
+test('no reason contains a value of the line', () => {
   const schemas = [
     freeText, text(1, 2), email, organizationId, callId, uuid, timestamp, z.number().min(0), z.int(), z.boolean(), z.literal('call'),
     z.enum(['on', 'off']), z.strictObject({}), list(freeText, { most: 2 }), z.union([z.number(), z.boolean()]),
@@ -156,8 +161,8 @@ test('no reason holds a value of the line', () => {
   expect(reasons.filter((reason) => /canary|42|300/.test(reason))).toEqual([]);
 });
 
-describe('pieces', () => {
-  test.each(['', ' \n', 'Zoe\u0308', '😀', '__proto__'])('free text is kept as it is: %j', (value) => {
+describe('field schemas', () => {
+  test.each(['', ' \n', 'Zoe\u0308', '😀', '__proto__'])('keep free text as it is: %j', (value) => {
     expect(parse(freeText, value)).toEqual(accepted(value));
   });
 
@@ -166,27 +171,32 @@ describe('pieces', () => {
     ['{"it":"\\ud800"}', 'must not contain a lone surrogate'],
     ['{"it":"\\udc00\\ud800"}', 'must not contain a lone surrogate'],
     ['{"it":"\\ud83d\\ude00"}', undefined],
-  ])('text written with escapes: %s', (line, reason) => {
+  ])('check text after decoding its escapes: %s', (line, reason) => {
     const outcome = parseLine(z.strictObject({ it: freeText }), bytes(line));
     expect(outcome).toEqual(reason === undefined ? accepted('😀') : refused(reason));
   });
 
   test.each<[string, z.ZodType, unknown, unknown]>([
-    ['shortest text', text(1, 3), 'a', 'a'],
-    ['longest text, in code points', text(1, 3), '😀😀😀', '😀😀😀'],
+    ['the shortest text', text(1, 3), 'a', 'a'],
+    ['the longest text, counted in code points', text(1, 3), '😀😀😀', '😀😀😀'],
     ['absent text', nullableText, undefined, null],
     ['null text', nullableText, null, null],
     ['empty text', nullableText, '', ''],
     ['absent flag', orDefault(z.boolean(), false), undefined, false],
     ['null flag', orDefault(z.boolean(), false), null, false],
-    ['set flag', orDefault(z.boolean(), false), true, true],
+    ['true flag', orDefault(z.boolean(), false), true, true],
     ['zero', orNull(z.number().min(0)), 0, 0],
     ['e-mail address', email, 'Ann@acme.example', 'Ann@acme.example'],
     ['organization id', organizationId, 'acme-2', 'acme-2'],
     ['call id', callId, 'call_1.a:B-2', 'call_1.a:B-2'],
     ['UUID in any case', uuid, UUID.toUpperCase(), UUID],
-    ['instant, cut to the millisecond', timestamp, '2025-01-01t01:00:00.0019+01:00', new Date('2025-01-01T00:00:00.001Z')],
-  ])('%s', (_, schema, value, result) => {
+    [
+      'timestamp, truncated to the millisecond',
+      timestamp,
+      '2025-01-01t01:00:00.0019+01:00',
+      new Date('2025-01-01T00:00:00.001Z'),
+    ],
+  ])('accept: %s', (_, schema, value, result) => {
     expect(parse(schema, value)).toEqual(accepted(result));
   });
 
@@ -212,11 +222,11 @@ describe('pieces', () => {
     ['must be an RFC 3339 date-time with Z or an offset', timestamp, '2025-02-29T00:00:00Z'],
     ['must be an RFC 3339 date-time with Z or an offset', timestamp, '2025-02-28T00:00:00'],
     ['must be text', timestamp, 1735689600],
-  ])('%#: %s', (reason, schema, value) => {
+  ])('refuse case %#: %s', (reason, schema, value) => {
     expect(parse(schema, value)).toEqual(refused(reason));
   });
 
-  test('a number beyond the range of a double is refused', () => {
+  test('refuse a number beyond the range of a double', () => {
     expect(parseLine(z.strictObject({ it: z.number().min(0) }), bytes('{"it":1e999}'))).toEqual(refused('must be a number'));
   });
 });

@@ -229,7 +229,7 @@ export const email = withForm(freeText.refine(isEmail, 'must be an e-mail addres
 export const organizationId = z
   .string()
   .regex(ORGANIZATION_ID, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"')
-  .describe('Id of the organization: 1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.');
+  .describe('Id of the organization.');
 
 export const callId = z.string().regex(CALL_ID, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"');
 

@@ -15,7 +15,7 @@ describe('CRS_API_URL', () => {
     ['https://api.acme.example/', 'https://api.acme.example'],
     ['HTTP://API.acme.example:8080', 'http://api.acme.example:8080'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
-  ])('%s is %s', (given, origin) => {
+  ])('set to %s is read as %s', (given, origin) => {
     expect(readConfig({ ...NEEDED, CRS_API_URL: given }).publicUrl).toBe(origin);
   });
 
@@ -26,13 +26,13 @@ describe('CRS_API_URL', () => {
     'https://api.acme.example/v1',
     'https://a@b.example',
     'https://b.example?x',
-  ])('"%s" stops the start, by name', (given) => {
+  ])('set to "%s" is refused with an error that names the setting', (given) => {
     expect(() => readConfig({ ...NEEDED, CRS_API_URL: given })).toThrow(/CRS_API_URL: /);
   });
 });
 
 describe('CRS_TENANT_METRICS', () => {
-  it('is off by default, and true or false', () => {
+  it('is off by default, and must be true or false', () => {
     expect(readConfig(NEEDED).tenantMetrics).toBe(false);
     expect(readConfig({ ...NEEDED, CRS_TENANT_METRICS: 'true' }).tenantMetrics).toBe(true);
     expect(() => readConfig({ ...NEEDED, CRS_TENANT_METRICS: '20' })).toThrow(/CRS_TENANT_METRICS: /);

@@ -1,10 +1,11 @@
+// Sends requests that `fetch` can't send, and compares responses as a client could.
 import { expectCommonResponse, type RestResponse } from '@crs/testing/rest';
 import { sendRaw } from '@crs/testing/send-raw';
 
-/** Headers that differ from answer to answer. */
+/** Headers whose values differ between responses. */
 const VARYING = new Set(['date', 'x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
 
-/** Status, headers and text, without the request id and the values of headers that vary: equal where a client can't distinguish two answers. */
+/** Reduces a response to what a client could tell it apart by: status, headers and text, without the request id and varying values. */
 export function comparable({ status, headers, text }: RestResponse) {
   return {
     status,
@@ -13,14 +14,14 @@ export function comparable({ status, headers, text }: RestResponse) {
   };
 }
 
-/** Sends raw bytes, and checks the promises of every REST answer. */
+/** Sends raw bytes, and checks what holds for every REST response. @returns all responses on the connection */
 export async function sendBytes(address: string, bytes: string | Buffer, method = 'GET'): Promise<RestResponse[]> {
   const answers = parseAnswers(await sendRaw(address, bytes), method);
   for (const answer of answers) expectCommonResponse(answer, method);
   return answers;
 }
 
-/** For paths that `fetch` would change before it sends them. */
+/** Sends a GET with exactly this path, for paths that `fetch` would normalize. */
 export async function getExactly(address: string, path: string, key?: string): Promise<RestResponse> {
   const authorization = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
   const [answer] = await sendBytes(address, `GET ${path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${authorization}\r\n`);

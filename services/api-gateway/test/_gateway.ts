@@ -1,8 +1,20 @@
+// Starts further API gateways with their own settings, and makes client addresses with unused rate limits.
+import { randomInt } from 'node:crypto';
+import { parseNetworks } from '@crs/kit/http/address';
 import { createLogger } from '@crs/kit/process/log';
 import { restClient, type Rest } from '@crs/testing/rest';
 import type { World } from '@crs/testing/world';
 import type { ApiGatewayConfig } from '../src/config.ts';
 import { createApiGateway } from '../src/service.ts';
+
+/** A setting for `trustedProxies`, so that a test can set the client address in `X-Forwarded-For`. */
+export const LOOPBACK = parseNetworks('127.0.0.1')!;
+
+/** A random client address, which no other test is likely to have charged. */
+export const newAddress = () => `198.${18 + randomInt(2)}.${randomInt(256)}.${randomInt(256)}`;
+
+/** The prefix of a random IPv6 /48, which no other test is likely to have charged. */
+export const newNetwork = () => `2001:db8:${randomInt(65_536).toString(16)}`;
 
 export interface Gateway {
   /** `host:port` */
@@ -11,7 +23,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Starts a further gateway of the world with these settings. It logs to the world's log. */
+/** Starts a further gateway of the test environment, with these settings. It appends to the log of the environment. */
 export async function startGateway(world: World, settings: Partial<ApiGatewayConfig>): Promise<Gateway> {
   const { auth, calls, projects, rateLimit } = world.stack.addresses;
   const log = createLogger('api-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } });

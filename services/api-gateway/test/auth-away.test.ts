@@ -1,59 +1,68 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import { startRelay, type Relay } from '@crs/testing/relay';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import type { RestResponse } from '@crs/testing/rest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const READ_TIMEOUT_MS = 1_000;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
-let world: OwnWorld;
+let world: World;
 let key: string;
+let globexKey: string;
 let wayToAuth: Relay;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1' },
-  ]);
-  key = await world.createKey('acme');
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1', summary: `of ${organization}` },
+    ]),
+  );
+  [key, globexKey] = [await world.createKey(ACME), await world.createKey(GLOBEX)];
   wayToAuth = await startRelay(world.stack.addresses.auth);
   gateway = await startGateway(world, { authAddress: wayToAuth.address, readTimeoutMs: READ_TIMEOUT_MS });
 });
 afterAll(async () => {
   await gateway?.stop();
   await wayToAuth?.close();
-  await world?.close();
 });
 
 const recovers = () =>
   vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
 
-it('without auth, keys are trusted for at most a second, and service recovers by itself', async () => {
-  expect((await gateway.rest(CALL, { key })).status).toBe(200);
+it('while auth is down, a cached key works for at most a second, and the gateway recovers by itself', async () => {
+  for (const [each, organization] of [
+    [globexKey, GLOBEX],
+    [key, ACME],
+  ])
+    expect((await gateway.rest(CALL, { key: each! })).json.summary).toBe(`of ${organization}`);
   await wayToAuth.close();
-  const closed = performance.now();
-  const statuses = new Set<number>();
-  for (let asked = closed; asked < closed + 1_800; asked = performance.now()) {
-    const { status, headers, json } = await gateway.rest(CALL, { key });
-    if (asked > closed + 1_000) statuses.add(status);
-    if (status === 200) continue;
-    expect(json.error).toMatchObject({
-      code: 'internal_error',
-      message: 'The service is not available right now. Try again shortly.',
-    });
-    expect(headers.get('retry-after')).toBe('1');
-    expect(headers.get('www-authenticate')).toBeNull();
+  const closedAt = performance.now();
+  let answer: RestResponse;
+  for (;;) {
+    const sentAt = performance.now();
+    answer = await gateway.rest(CALL, { key });
+    if (answer.status !== 200) break;
+    expect(sentAt - closedAt).toBeLessThan(1_000);
   }
-  expect(statuses).toEqual(new Set([503]));
+  expect(answer.status).toBe(503);
+  expect(answer.json.error).toMatchObject({
+    code: 'internal_error',
+    message: 'The service is not available right now. Try again shortly.',
+  });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect(answer.headers.get('www-authenticate')).toBeNull();
 
-  // These answers need no auth.
+  // These responses don't need auth.
   expect((await gateway.rest(CALL)).status).toBe(401);
   expect((await gateway.rest(CALL, { key: `${key}x` })).status).toBe(401);
   expect((await gateway.rest('/nothing', { key })).status).toBe(404);
-  // The key may be good, so 401 would be wrong. An unknown path is reported only to a good key, so 404 would be wrong too.
+  // The key may be valid, so 401 would be wrong. Only a valid key may learn that a path is unknown, so 404 would be wrong too.
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(503);
   expect((await gateway.rest('/v1/nothing', { key, method: 'POST' })).status).toBe(503);
 
@@ -62,9 +71,9 @@ it('without auth, keys are trusted for at most a second, and service recovers by
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(401);
 });
 
-it('while auth hangs, the answer is 504 in time', async () => {
+it('while auth hangs, a request gets 504 within its timeout', async () => {
   await recovers();
-  const unknown = await world.createKey('acme');
+  const unknown = await world.createKey(ACME);
   wayToAuth.block();
   const started = performance.now();
   const { status, headers, json } = await gateway.rest(CALL, { key: unknown });

@@ -1,21 +1,20 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, TOOLS_URL, type World } from '@crs/testing/world';
 
-let world: OwnWorld;
+let world: World;
 let origin: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   origin = `http://${world.stack.addresses.api}`;
 });
-afterAll(() => world?.close());
 
 const page = () => world.rest('/docs');
 const assetsOf = (html: string) => [...new Set(html.match(/\/docs\/assets\/[\w./-]+/g))];
 
 describe('/docs', () => {
-  it('is public, with the headers of every answer', async () => {
+  it('is public, and has the common security headers', async () => {
     for (const key of [undefined, 'crk_nonsense']) {
       const { status, headers } = await world.rest('/docs', { key, headers: { accept: 'text/html,*/*;q=0.8' } });
       expect(status).toBe(200);
@@ -25,7 +24,7 @@ describe('/docs', () => {
     }
   });
 
-  it('loads nothing from other origins, and refuses to be framed', async () => {
+  it('loads nothing from other origins, and must not be framed', async () => {
     const policy = (await page()).headers.get('content-security-policy')!;
     const directives = Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s)));
     expect(directives).toEqual({
@@ -41,14 +40,14 @@ describe('/docs', () => {
     expect((await page()).text).not.toMatch(/https?:/);
   });
 
-  it('stores no key, and uses no telemetry, foreign fonts or proxy', async () => {
+  it('stores no API key, and uses no telemetry, third-party fonts or proxy', async () => {
     const attribute = /data-configuration="([^"]*)"/.exec((await page()).text)![1]!;
     const settings = JSON.parse(attribute.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')) as object;
     expect(settings).toMatchObject({ telemetry: false, withDefaultFonts: false, persistAuth: false, agent: { disabled: true } });
     expect(settings).not.toHaveProperty('proxyUrl');
   });
 
-  it('answers only GET and HEAD, only with HTML, and takes no query', async () => {
+  it('serves only GET and HEAD, only HTML, and refuses a query', async () => {
     const { status, headers } = await world.rest('/docs', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect((await world.rest('/docs', { headers: { accept: 'application/json' } })).status).toBe(406);
@@ -57,15 +56,15 @@ describe('/docs', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
-  it('has an entity tag', async () => {
+  it('supports conditional requests with an entity tag', async () => {
     const tag = (await page()).headers.get('etag')!;
     const { status, text } = await world.rest('/docs', { headers: { 'if-none-match': tag } });
     expect([status, text]).toEqual([304, '']);
   });
 });
 
-describe('the files of the page', () => {
-  it('are cached for good, under a hash of their bytes', async () => {
+describe('the assets of /docs', () => {
+  it('are immutable in caches, because their paths contain a hash of their bytes', async () => {
     const paths = assetsOf((await page()).text);
     expect(paths.map((path) => path.replace(/.*\//, '')).toSorted()).toEqual(['icon.svg', 'reference.json', 'scalar.js']);
     for (const path of paths) {
@@ -84,18 +83,18 @@ describe('the files of the page', () => {
     }
   });
 
-  it('are compressed for clients that accept it, with another tag', async () => {
+  it('are compressed for clients that accept it, with a different entity tag', async () => {
     for (const path of assetsOf((await page()).text)) {
-      const ask = (headers: Record<string, string>, method = 'GET') => fetch(origin + path, { method, headers });
+      const get = (headers: Record<string, string>, method = 'GET') => fetch(origin + path, { method, headers });
       const [plain, compressed] = await Promise.all([
-        ask({ 'accept-encoding': 'identity' }),
-        ask({ 'accept-encoding': 'gzip, br' }),
+        get({ 'accept-encoding': 'identity' }),
+        get({ 'accept-encoding': 'gzip, br' }),
       ]);
       expect(compressed.headers.get('content-encoding'), path).toBe('gzip');
       expect(plain.headers.get('content-encoding')).toBeNull();
       expect(compressed.headers.get('etag')).not.toBe(plain.headers.get('etag'));
       expect(await compressed.text()).toBe(await plain.text());
-      const again = await ask({ 'accept-encoding': 'gzip', 'if-none-match': compressed.headers.get('etag')! });
+      const again = await get({ 'accept-encoding': 'gzip', 'if-none-match': compressed.headers.get('etag')! });
       expect([again.status, again.headers.get('content-encoding')]).toEqual([304, 'gzip']);
     }
   });
@@ -116,7 +115,7 @@ describe('the files of the page', () => {
     for (const other of others) expect((await world.rest(other)).status, other).toBe(404);
   });
 
-  it('contain the guides', async () => {
+  it('include the guides', async () => {
     const path = assetsOf((await page()).text).find((name) => name.endsWith('reference.json'))!;
     const { info } = (await (await fetch(origin + path)).json()) as { info: { description: string } };
     expect([...info.description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)).toEqual([
@@ -143,7 +142,7 @@ describe('the files of the page', () => {
 });
 
 describe('the page at /', () => {
-  it('says what this is, and leads to the documents and to the tools for assistants', async () => {
+  it('describes the service, and links to the documentation and to the tools for assistants', async () => {
     const { status, headers, text } = await world.rest('/', { headers: { accept: 'text/html' } });
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers.get('content-security-policy')).toBe((await page()).headers.get('content-security-policy'));
@@ -157,14 +156,14 @@ describe('the page at /', () => {
       expect((await world.rest(link)).status, link).toBe(200);
   });
 
-  it('answers only GET and HEAD, and takes no query', async () => {
+  it('serves only GET and HEAD, and refuses a query', async () => {
     expect((await world.rest('/', { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD');
     expect((await world.rest('/?a=1')).status).toBe(400);
   });
 });
 
 describe('/llms.txt', () => {
-  it('has a heading, a summary, and links that lead somewhere', async () => {
+  it('has a heading, a summary, and working links', async () => {
     const { status, headers, text } = await world.rest('/llms.txt', { headers: { accept: '*/*' } });
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(text).toMatch(/^# Call Research Service\n\n> \S/);
@@ -179,7 +178,7 @@ describe('/llms.txt', () => {
     for (const link of links.slice(0, 3)) expect((await fetch(link)).status, link).toBe(200);
   });
 
-  it('leads to the guide as text', async () => {
+  it('links to the guide as Markdown', async () => {
     const { headers, text } = await world.rest('/docs/guide.md');
     expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     expect(text).toMatch(/^# Call Research Service\n\n## Introduction/);

@@ -16,10 +16,12 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z' },
-  ]);
+  await world.load(
+    ['acme', 'globex'].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1', created_at: '2025-03-01T00:00:00Z' },
+    ]),
+  );
   key = await world.createKey('acme');
   database = await openSession(world.databaseUrl);
   wayToCalls = await startRelay(world.stack.addresses.calls);
@@ -36,7 +38,7 @@ const recovers = () =>
   vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
 afterEach(recovers);
 
-/** Blocks every read of calls while `work` runs. */
+/** Runs `work` while a lock blocks every read of calls. */
 async function whileLocked(work: () => Promise<void>): Promise<void> {
   await database.query('begin');
   await database.query('lock table calls.calls in access exclusive mode');
@@ -48,7 +50,7 @@ async function whileLocked(work: () => Promise<void>): Promise<void> {
 }
 
 describe('an unexpected error', () => {
-  it.each([CALL, LIST])('is an opaque 500 on %s, and the log has the cause under its id', async (path) => {
+  it.each([CALL, LIST])('on %s returns an opaque 500, and the log has the cause under the request id', async (path) => {
     await database.query('revoke select on calls.calls from crs_calls');
     try {
       for (const method of ['GET', 'HEAD']) {
@@ -78,7 +80,7 @@ describe('an unexpected error', () => {
 });
 
 describe('a request that takes too long', () => {
-  it.each([CALL, LIST])('is 504 in time on %s, and 200 once the lock is gone', async (path) => {
+  it.each([CALL, LIST])('to %s gets 504 within its timeout, and 200 once the lock is released', async (path) => {
     await whileLocked(async () => {
       const started = performance.now();
       const { status, headers, json } = await gateway.rest(path, { key });
@@ -90,7 +92,7 @@ describe('a request that takes too long', () => {
     expect((await gateway.rest(path, { key })).status).toBe(200);
   });
 
-  it('occupies nothing once its client is gone, so that others are served', async () => {
+  it('occupies no slot once its client has disconnected, so that others are served', async () => {
     await whileLocked(async () => {
       const requests = Array.from({ length: 40 }, () =>
         fetch(`http://${gateway.address}${CALL}`, {
@@ -106,8 +108,8 @@ describe('a request that takes too long', () => {
   });
 });
 
-describe('without the calls service', () => {
-  it('the answer is 503, and 200 again once it is back', async () => {
+describe('a request while the calls service is down', () => {
+  it('gets 503, and 200 again once the service recovers', async () => {
     await wayToCalls.close();
     for (const [path, method] of [
       [CALL, 'GET'],
@@ -119,7 +121,7 @@ describe('without the calls service', () => {
       expect(headers.get('retry-after')).toBe('1');
       if (method === 'GET') expect(json.error.code).toBe('internal_error');
     }
-    // These answers need no calls service.
+    // These responses don't need the calls service.
     expect((await gateway.rest(CALL)).status).toBe(401);
     expect((await gateway.rest('/v1/nothing', { key })).status).toBe(404);
     expect((await gateway.rest('/v1/calls', { key })).status).toBe(400);
@@ -127,7 +129,7 @@ describe('without the calls service', () => {
     await recovers();
   });
 
-  it('the answer is 504 in time if the service hangs', async () => {
+  it('gets 504 within its timeout if the service hangs', async () => {
     wayToCalls.block();
     const started = performance.now();
     const { status, headers } = await gateway.rest(CALL, { key });

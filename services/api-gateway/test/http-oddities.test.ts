@@ -1,42 +1,55 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let address: string;
-/** A header line with a good key. */
+/** An Authorization header line with a valid key. */
 let bearer: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'words' },
-  ]);
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      {
+        type: 'call',
+        organization,
+        id: 'call_1',
+        created_at: '2025-03-01T00:00:00Z',
+        segment: `of ${organization}`,
+      },
+    ]),
+  );
   address = world.stack.addresses.api;
-  bearer = `Authorization: Bearer ${await world.createKey('acme')}\r\n`;
+  bearer = `Authorization: Bearer ${await world.createKey(ACME)}\r\n`;
 });
-afterAll(() => world?.close());
 
-/** The gateway still serves after each test. */
+/** Checks after each test that the gateway still serves requests. */
 afterEach(async () => {
   expect((await world.rest('/nothing')).status).toBe(404);
 });
 
-/** A request with the good key; `|` separates the header lines. */
+/** Builds a request with the valid key. `|` in the argument separates header lines. */
 const lines = (text: string) => `${text.replaceAll('|', '\r\n')}\r\n${bearer}\r\n`;
 const CLOSE = 'Host: test|Connection: close';
 const ONE = '/v1/calls/call_1';
 
-describe('Node refuses, and closes the connection after', () => {
+describe('Node refuses and closes the connection after', () => {
   it.each([
-    ['a word', 'nonsense\r\n\r\n', 400],
-    ['a length and chunks', lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 4|Transfer-Encoding: chunked`), 400],
-    ['two lengths', lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 1|Content-Length: 2`), 400],
+    ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
+    [
+      'both Content-Length and chunked encoding',
+      lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 4|Transfer-Encoding: chunked`),
+      400,
+    ],
+    ['two Content-Length headers', lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 1|Content-Length: 2`), 400],
     ['a request without Host', lines(`GET ${ONE} HTTP/1.1`), 400],
     ['headers larger than 16 KiB', lines(`GET ${ONE} HTTP/1.1|Host: test|X: ${'x'.repeat(17_000)}`), 431],
   ])('%s', async (_, bytes, status) => {
@@ -46,33 +59,34 @@ describe('Node refuses, and closes the connection after', () => {
   });
 });
 
-describe('odd but valid HTTP is answered as any other request', () => {
+describe('unusual but valid HTTP is handled like any other request:', () => {
   it.each([
-    ['an expectation of 100 Continue', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: 100-continue|Content-Length: 0`, 404],
-    ['an unknown expectation', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: nonsense`, 404],
+    ['Expect: 100-continue', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: 100-continue|Content-Length: 0`, 404],
+    ['an unknown Expect header', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: nonsense`, 404],
     ['an upgrade to WebSocket', `GET ${ONE} HTTP/1.1|Host: test|Connection: Upgrade, close|Upgrade: websocket`, 200],
-    ['the absolute form', `GET http://elsewhere:80${ONE} HTTP/1.1|${CLOSE}`, 200],
-    ['the absolute form of an id that can not be decoded', `GET http://elsewhere/v1/calls/%FF HTTP/1.1|${CLOSE}`, 404],
-    ['the absolute form of no host', `GET http://[${ONE} HTTP/1.1|${CLOSE}`, 200],
-    ['the absolute form of nothing', `GET http://elsewhere HTTP/1.1|${CLOSE}`, 404],
-    ['a star', `OPTIONS * HTTP/1.1|${CLOSE}`, 404],
+    ['a target in absolute form', `GET http://elsewhere:80${ONE} HTTP/1.1|${CLOSE}`, 200],
+    ['a target in absolute form with an undecodable id', `GET http://elsewhere/v1/calls/%FF HTTP/1.1|${CLOSE}`, 404],
+    ['a target in absolute form with an invalid host', `GET http://[${ONE} HTTP/1.1|${CLOSE}`, 200],
+    ['a target in absolute form without a path', `GET http://elsewhere HTTP/1.1|${CLOSE}`, 404],
+    ['OPTIONS *', `OPTIONS * HTTP/1.1|${CLOSE}`, 404],
     ['TRACE', `TRACE ${ONE} HTTP/1.1|${CLOSE}`, 405],
     ['HTTP/1.0 without Host', `GET ${ONE} HTTP/1.0`, 200],
   ])('%s', async (_, head, status) => {
     const answers = await sendBytes(address, lines(head));
     expect(answers.map((answer) => answer.status)).toEqual([status]);
-    // The organization's limit shows that the key was read.
+    // The limit in the response is that of the organization, so the key was accepted.
     expect(answers[0]!.headers.get('x-ratelimit-limit')).toBe('100000');
+    if (status === 200) expect(answers[0]!.json.segment).toBe(`of ${ACME}`);
   });
 
-  it('requests sent in one piece are answered one by one, in order', async () => {
+  it('pipelined requests get their responses one by one, in order', async () => {
     const requests = [`GET ${ONE} HTTP/1.1|Host: test`, 'POST /v1/calls HTTP/1.1|Host: test', `GET ${ONE}?x=1 HTTP/1.1|${CLOSE}`];
     const answers = await sendBytes(address, requests.map(lines).join(''));
     expect(answers.map(({ status }) => status)).toEqual([200, 405, 400]);
   });
 });
 
-it('the gateway survives clients that hang up in the middle of a request', async () => {
+it('the gateway survives clients that disconnect in the middle of a request', async () => {
   const [host, port] = address.split(':');
   for (const piece of [
     'GET /v1/ca',

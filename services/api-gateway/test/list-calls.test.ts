@@ -1,14 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 
 const DAY = 86_400_000;
 const START = Date.parse('2025-03-01T00:00:00Z');
 
-/** Both organizations have calls with the same ids. */
-let world: OwnWorld;
+/** Two organizations that have calls with the same ids. */
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let acme: string;
 let globex: string;
-/** The calls of acme in the order of the list. */
+/** The calls of acme in the order in which the list returns them. */
 let expected: { id: string; createdAt: string }[];
 
 const call = (organization: string, n: number, createdAt: Date) => ({
@@ -24,32 +26,31 @@ const call = (organization: string, n: number, createdAt: Date) => ({
   ...(n % 3 === 0 && { transcript: 'words' }),
 });
 
-/** Some days have many calls, some few, some none, and several calls share an instant. */
+/** Generates calls: many, few or none a day, and several with the same timestamp. */
 const instantOf = (n: number) => new Date(START + Math.floor((n * n) / 97) * 3 * 3_600_000 + (n % 4 === 0 ? 0 : n * 1000));
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
   const numbers = Array.from({ length: 300 }, (_, n) => n);
   await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'organization', id: 'globex', name: 'Globex', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    ...numbers.map((n) => call('acme', n, instantOf(n))),
-    ...numbers.slice(0, 50).map((n) => call('globex', n, instantOf(n))),
+    { type: 'organization', id: ACME, name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'organization', id: GLOBEX, name: 'Globex', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    ...numbers.map((n) => call(ACME, n, instantOf(n))),
+    ...numbers.slice(0, 50).map((n) => call(GLOBEX, n, instantOf(n))),
   ]);
-  acme = await world.createKey('acme');
-  globex = await world.createKey('globex');
+  acme = await world.createKey(ACME);
+  globex = await world.createKey(GLOBEX);
   expected = numbers
     .map((n) => ({ id: `call_${String(n).padStart(4, '0')}`, createdAt: instantOf(n).toISOString() }))
     .sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1));
 });
-afterAll(() => world?.close());
 
 const list = (query: Record<string, string | number>, key = acme) =>
   world.rest(`/v1/calls?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)])).toString()}`, { key });
 const ALL = { start_date: '2000-01-01T00:00:00Z', end_date: '2100-01-01T00:00:00Z' };
 
 describe('GET /v1/calls', () => {
-  it('answers the items of the contract', async () => {
+  it('returns items with the fields in the contract', async () => {
     const { status, json } = await list({ ...ALL, per_page: 1 });
     expect(status).toBe(200);
     const [item] = json.data;
@@ -70,12 +71,12 @@ describe('GET /v1/calls', () => {
       call_id: expected[0]!.id,
       created_at: expected[0]!.createdAt,
       call_type: 'interview',
-      segment: 'Segment of acme',
+      segment: `Segment of ${ACME}`,
     });
     expect(json.pagination).toEqual({ page: 1, per_page: 1, total_items: 300, total_pages: 300 });
   });
 
-  it.each([3, 7, 50, 200])('reads everything once, in order, %i a page', async (perPage) => {
+  it.each([7, 50, 200])('returns every call once, in order, with %i a page', async (perPage) => {
     const seen: string[] = [];
     for (let page = 1; ; page++) {
       const { json } = await list({ ...ALL, per_page: perPage, page });
@@ -86,7 +87,7 @@ describe('GET /v1/calls', () => {
     expect(seen).toEqual(expected.map(({ id }) => id));
   });
 
-  it('cuts ranges exactly, wherever in a day they begin and end, and on every page', async () => {
+  it('returns exactly the calls in a range, whatever time of day it begins and ends, on every page', async () => {
     const edges = [0, 1, 3_600_000, DAY - 1, DAY, DAY + 1, 2 * DAY, 40 * DAY + 12345, 60 * DAY, 200 * DAY].map(
       (offset) => START + offset,
     );
@@ -106,7 +107,7 @@ describe('GET /v1/calls', () => {
     }
   });
 
-  it('has no overlap and no gap between adjacent windows: a call at the border is in the later one', async () => {
+  it('returns a call at the boundary of two adjacent ranges only in the later one', async () => {
     const border = expected[100]!.createdAt;
     const before = await list({ ...ALL, end_date: border, per_page: 200 });
     const after = await list({ ...ALL, start_date: border, per_page: 200 });
@@ -114,7 +115,7 @@ describe('GET /v1/calls', () => {
     expect(after.json.data.map((item: { created_at: string }) => item.created_at)).toContain(border);
   });
 
-  it('answers an empty page past the end, and a total of one page for an empty range', async () => {
+  it('returns an empty page past the end, and a total of one page for an empty range', async () => {
     const past = await list({ ...ALL, page: 2147483647, per_page: 200 });
     expect(past.status).toBe(200);
     expect(past.json).toEqual({ data: [], pagination: { page: 2147483647, per_page: 200, total_items: 300, total_pages: 2 } });
@@ -122,14 +123,14 @@ describe('GET /v1/calls', () => {
     expect(nothing.json).toEqual({ data: [], pagination: { page: 1, per_page: 50, total_items: 0, total_pages: 1 } });
   });
 
-  it('never shows calls of another organization', async () => {
+  it('never returns calls of another organization', async () => {
     const { json } = await list({ ...ALL, per_page: 200 }, globex);
     expect(json.pagination.total_items).toBe(50);
-    for (const item of json.data) expect(item.segment).toBe('Segment of globex');
+    for (const item of json.data) expect(item.segment).toBe(`Segment of ${GLOBEX}`);
   });
 
-  it('lists only calls changed since a moment, with exact totals', async () => {
-    await world.load([{ ...call('acme', 7, instantOf(7)), summary: 'late' }]);
+  it('returns only calls changed since updated_since, with exact totals', async () => {
+    await world.load([{ ...call(ACME, 7, instantOf(7)), summary: 'late' }]);
     const detail = await world.rest('/v1/calls/call_0007', { key: acme });
     const since = detail.json.updated_at as string;
     const { json } = await list({ ...ALL, updated_since: since });

@@ -1,22 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const AT = '2025-03-01T00:00:00';
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
-let world: OwnWorld;
+let world: World;
 let key: string;
 
-/** call_123 is created at AT plus 123 ms, call_124 a millisecond later. */
+/** In both organizations, call_123 was created 123 ms after AT, and call_124 a millisecond later. */
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    ...['123', '124'].map((ms) => ({ type: 'call', organization: 'acme', id: `call_${ms}`, created_at: `${AT}.${ms}Z` })),
-  ]);
-  key = await world.createKey('acme');
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      ...['123', '124'].map((ms) => ({ type: 'call', organization, id: `call_${ms}`, created_at: `${AT}.${ms}Z` })),
+    ]),
+  );
+  key = await world.createKey(ACME);
 });
-afterAll(() => world?.close());
 
 const list = (query: string) => world.rest(`/v1/calls?${query}`, { key });
 const found = async (query: string) => {
@@ -33,32 +35,23 @@ describe('a page', () => {
     ['&per_page=1', 1, 1],
     ['&per_page=200', 1, 200],
     ['&page=2147483647&per_page=200', 2147483647, 200],
-  ])('of %j is answered as asked', async (query, page, perPage) => {
+  ])('for %j is page %i, with %i calls a page', async (query, page, perPage) => {
     const { status, json } = await list(RANGE + query);
     expect(status).toBe(200);
     expect(json.pagination).toMatchObject({ page, per_page: perPage, total_items: 2 });
   });
 
-  it.each([
-    'page=0',
-    'page=2147483648',
-    'page=01',
-    'page=1.0',
-    'page=+1',
-    'page=1e2',
-    'page=-1',
-    'page=%D9%A1',
-    'per_page=0',
-    'per_page=201',
-    'per_page=050',
-  ])('with %s is refused, never clamped', async (query) => {
-    const { status, json } = await list(`${RANGE}&${query}`);
-    expect(status).toBe(400);
-    expect(json.error.code).toBe('bad_request');
-    expect(json.error.message).toMatch(
-      new RegExp(`^${query.split('=')[0]}: must be a whole number from 1 to (2147483647|200), in digits$`),
-    );
-  });
+  it.each(['page=0', 'page=2147483648', 'page=01', 'per_page=0', 'per_page=201'])(
+    'for %s is refused rather than clamped',
+    async (query) => {
+      const { status, json } = await list(`${RANGE}&${query}`);
+      expect(status).toBe(400);
+      expect(json.error.code).toBe('bad_request');
+      expect(json.error.message).toMatch(
+        new RegExp(`^${query.split('=')[0]}: must be a whole number from 1 to (2147483647|200), in digits$`),
+      );
+    },
+  );
 });
 
 describe('a parameter', () => {
@@ -77,7 +70,7 @@ describe('a parameter', () => {
     ['end_date', `start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z%00`],
     ['start_date', `start_date=%ED%A0%80&end_date=2026-01-01T00:00:00Z`],
     ['end_date', `start_date=2025-01-01T00:00:00Z&end_date=%FF%`],
-  ])('that is missing, empty, repeated, unknown or unusable is named: %s of %j', async (name, query) => {
+  ])('that is missing, empty, repeated, unknown or invalid is named in the error: %s for %j', async (name, query) => {
     const { status, json } = await list(query);
     expect(status).toBe(400);
     expect(json.error.code).toBe('bad_request');
@@ -89,8 +82,8 @@ describe('a range', () => {
   it.each([
     ['reversed', '2025-03-02T00:00:00Z', '2025-03-01T00:00:00Z'],
     ['empty', '2025-03-01T00:00:00Z', '2025-03-01T00:00:00Z'],
-    ['empty, said in two ways', '2025-03-01T00:00:00Z', '2025-03-01T01:00:00%2B01:00'],
-    ['empty once it is cut to the millisecond', `${AT}.1230001Z`, `${AT}.1239999Z`],
+    ['empty, with equal times in two offsets', '2025-03-01T00:00:00Z', '2025-03-01T01:00:00%2B01:00'],
+    ['empty once truncated to the millisecond', `${AT}.1230001Z`, `${AT}.1239999Z`],
   ])('that is %s is refused', async (_, start, end) => {
     const { status, json } = await list(`start_date=${start}&end_date=${end}`);
     expect(status).toBe(400);
@@ -106,7 +99,7 @@ describe('a range', () => {
     expect(await found(`start_date=${start}&end_date=${end}`)).toEqual(['call_123', 'call_124']);
   });
 
-  it('in years to come is empty', async () => {
+  it('in the future is empty', async () => {
     expect(await found('start_date=9998-01-01T00:00:00Z&end_date=9999-01-01T00:00:00Z')).toEqual([]);
   });
 
@@ -114,11 +107,7 @@ describe('a range', () => {
     ['2025-03-01T00:00:00', 'with "Z" or an offset'],
     ['2025-03-01T00:00:00+01:00', '"+" in a URL means a space'],
     ['2025-02-29T00:00:00Z', 'RFC 3339'],
-    ['2025-03-01T00:00:60Z', 'RFC 3339'],
-    ['2025-03-01T24:00:00Z', 'RFC 3339'],
-    ['2025-03-01T00:00:00%2B24:00', 'RFC 3339'],
     ['0000-01-01T00:00:00Z', 'in the years 0001 to 9999'],
-    ['0001-01-01T00:00:00%2B00:01', 'in the years 0001 to 9999'],
   ])('from %s is refused', async (start, message) => {
     const { status, json } = await list(`start_date=${start}&end_date=2026-01-01T00:00:00Z`);
     expect(status).toBe(400);
@@ -138,12 +127,12 @@ describe('a range', () => {
     ['.12', '.12399999999999999999', []],
     ['.1', '.1240', ['call_123']],
     ['.1', '.1249999999', ['call_123']],
-  ])('from %s to %s has bounds that are cut to the millisecond', async (start, end, ids) => {
+  ])('from %s to %s has its bounds truncated to the millisecond', async (start, end, ids) => {
     expect(await found(`start_date=${AT}${start}Z&end_date=${AT}${end}Z`)).toEqual(ids);
   });
 
   it.each(['.1230004', '.1235', '.1239999', '.1240001'])(
-    'that ends at %s and one that begins there share no call',
+    'that ends at %s shares no call with one that begins there',
     async (border) => {
       const earlier = await found(`start_date=${AT}.1Z&end_date=${AT}${border}Z`);
       const later = await found(`start_date=${AT}${border}Z&end_date=${AT}.2Z`);
@@ -151,7 +140,7 @@ describe('a range', () => {
     },
   );
 
-  it('includes a change at the given moment', async () => {
+  it('includes a change at exactly the given time', async () => {
     const { json } = await world.rest('/v1/calls/call_123', { key });
     const [seconds] = json.updated_at.split('Z');
     const at = (fraction: string) => found(`${RANGE}&updated_since=${seconds}${fraction}Z`);
@@ -161,18 +150,21 @@ describe('a range', () => {
   });
 });
 
-describe('flags of a call', () => {
-  it.each(['include_verbatim', 'include_redacted', 'include_clean'])('%s is true or false, once', async (flag) => {
-    const get = (query: string) => world.rest(`/v1/calls/call_123?${query}`, { key });
-    for (const value of ['true', 'false']) expect((await get(`${flag}=${value}`)).status).toBe(200);
-    for (const query of [`${flag}=TRUE`, `${flag}=1`, `${flag}=`, flag, `${flag}=true&${flag}=true`]) {
-      const { status, json } = await get(query);
-      expect(status, query).toBe(400);
-      expect(json.error.message).toMatch(new RegExp(`^${flag}: `));
-    }
-  });
+describe('the transcript flags of GET /v1/calls/{call_id}', () => {
+  it.each(['include_verbatim', 'include_redacted', 'include_clean'])(
+    'include %s, which must be true or false, and given at most once',
+    async (flag) => {
+      const get = (query: string) => world.rest(`/v1/calls/call_123?${query}`, { key });
+      for (const value of ['true', 'false']) expect((await get(`${flag}=${value}`)).status).toBe(200);
+      for (const query of [`${flag}=TRUE`, `${flag}=1`, `${flag}=`, flag, `${flag}=true&${flag}=true`]) {
+        const { status, json } = await get(query);
+        expect(status, query).toBe(400);
+        expect(json.error.message).toMatch(new RegExp(`^${flag}: `));
+      }
+    },
+  );
 
-  it('are its only parameters', async () => {
+  it('are its only query parameters', async () => {
     const { status, json } = await world.rest('/v1/calls/call_123?page=1', { key });
     expect(status).toBe(400);
     expect(json.error.message).toBe("page: isn't a parameter here. Allowed: include_verbatim, include_redacted, include_clean");

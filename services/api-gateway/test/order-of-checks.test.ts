@@ -1,25 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { comparable, getExactly, sendBytes } from './_answers.ts';
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HTML = { accept: 'text/html' };
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let key: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'Words: äöü' },
-  ]);
-  key = await world.createKey('acme');
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'call', organization, id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: `Words of ${organization}: äöü` },
+    ]),
+  );
+  key = await world.createKey(ACME);
 });
-afterAll(() => world?.close());
 
-describe('without a key', () => {
+describe('a request without a key', () => {
   const paths = [
     '',
     '/',
@@ -34,7 +37,7 @@ describe('without a key', () => {
     '/%FF',
   ];
 
-  it.each(METHODS)('%s is 401 on every path under /v1, whatever else is wrong', async (method) => {
+  it.each(METHODS)('with the method %s gets 401 on every path under /v1, whatever else is wrong', async (method) => {
     for (const path of paths) {
       const { status, headers, json } = await world.rest(`/v1${path}`, { method, headers: HTML });
       expect(status, path).toBe(401);
@@ -43,7 +46,7 @@ describe('without a key', () => {
     }
   });
 
-  it('TRACE is 401', async () => {
+  it('with the method TRACE gets 401', async () => {
     const [answer] = await sendBytes(
       world.stack.addresses.api,
       'TRACE /v1/calls HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n',
@@ -52,9 +55,9 @@ describe('without a key', () => {
   });
 });
 
-describe('outside /v1', () => {
+describe('a path outside /v1', () => {
   it.each(['/x', '/calls', '/v2/calls', '/V1/calls', '/v1x', '/%76%31/calls', '//v1/calls', '/metrics', '/readyz', '/%FF', '/%'])(
-    '%s is 404, with a key and without',
+    'such as %s gets 404, with a key and without',
     async (path) => {
       for (const good of [undefined, key]) {
         const { status, headers, json } = await getExactly(world.stack.addresses.api, path, good);
@@ -66,7 +69,7 @@ describe('outside /v1', () => {
   );
 });
 
-describe('with a key', () => {
+describe('a request with a valid key', () => {
   it.each([
     '',
     '/',
@@ -78,7 +81,7 @@ describe('with a key', () => {
     '/calls/a/b',
     '//calls',
     `/calls/?${RANGE}`,
-  ])('/v1%s is no route: 404 before all else', async (path) => {
+  ])('for /v1%s, which is not a route, gets 404 before any other error', async (path) => {
     for (const method of METHODS) {
       const { status, json } = await world.rest(`/v1${path}`, { key, method, headers: HTML });
       expect(status, method).toBe(404);
@@ -87,7 +90,7 @@ describe('with a key', () => {
   });
 
   it.each(['/calls', '/calls?page=0', '/calls/call_1', '/calls/unknown'])(
-    '/v1%s answers GET and HEAD alone, which 405 says before 406, 400 and 404 of the id',
+    'for /v1%s with a method other than GET and HEAD gets 405, before 406, 400 and 404 for the id',
     async (path) => {
       for (const method of METHODS.filter((each) => each !== 'GET' && each !== 'HEAD')) {
         const { status, headers, json } = await world.rest(`/v1${path}`, { key, method, headers: HTML });
@@ -99,7 +102,7 @@ describe('with a key', () => {
   );
 
   it.each(['/calls', '/calls?page=0', '/calls/call_1', '/calls/unknown?include_clean=maybe'])(
-    '/v1%s in a type that it has not is 406, before 400 and 404 of the id',
+    'for /v1%s in another media type gets 406, before 400 and 404 for the id',
     async (path) => {
       const { status, json } = await world.rest(`/v1${path}`, { key, headers: HTML });
       expect(status).toBe(406);
@@ -107,7 +110,7 @@ describe('with a key', () => {
     },
   );
 
-  it('a bad query is 400 before 404 of the id', async () => {
+  it('with an invalid query gets 400, before 404 for the id', async () => {
     const { status, json } = await world.rest('/v1/calls/unknown?include_clean=maybe', { key });
     expect(status).toBe(400);
     expect(json.error.message).toMatch(/^include_clean: /);
@@ -122,7 +125,7 @@ describe('with a key', () => {
     '*/*',
     'text/html, application/xml;q=0.9, */*;q=0.1',
     '',
-  ])('Accept: %s is served', async (accept) => {
+  ])('with Accept: %s is served', async (accept) => {
     const [answer] = await sendBytes(
       world.stack.addresses.api,
       `GET /v1/calls/call_1 HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nAccept: ${accept}\r\n\r\n`,
@@ -131,7 +134,7 @@ describe('with a key', () => {
     expect(answer!.headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
-  it('no Accept at all is served', async () => {
+  it('without Accept is served', async () => {
     expect((await getExactly(world.stack.addresses.api, '/v1/calls/call_1', key)).status).toBe(200);
   });
 
@@ -143,7 +146,7 @@ describe('with a key', () => {
     '*/*;q=0',
     'application/problem+json',
     'json',
-  ])('Accept: %s is 406', async (accept) => {
+  ])('with Accept: %s gets 406', async (accept) => {
     expect((await world.rest('/v1/calls/call_1', { key, headers: { accept } })).status).toBe(406);
   });
 });
@@ -156,7 +159,7 @@ describe('HEAD', () => {
     [404, '/v1/nothing'],
     [400, '/v1/calls'],
     [401, '/v1/calls'],
-  ])('answers %i on %s with the headers of GET and no body', async (status, path) => {
+  ])('returns %i on %s with the headers of GET and no body', async (status, path) => {
     const send = async (method: string) => {
       const authorization = status === 401 ? '' : `Authorization: Bearer ${key}\r\n`;
       const head = `${method} ${path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${authorization}\r\n`;

@@ -17,7 +17,7 @@ interface Span {
   attributes: { key: string; value: Record<string, unknown> }[];
 }
 
-/** Words that no log line, span or metric may hold. */
+/** Values that no log line, span or metric may contain. */
 const CANARY = {
   transcript: 'canary-transcript-word',
   name: 'Canaria Interviewee',
@@ -58,7 +58,7 @@ async function startReceiver(): Promise<string> {
   return `http://127.0.0.1:${(receiver.address() as { port: number }).port}`;
 }
 
-/** A run through all features, with a canary in each value that must stay out of telemetry. */
+/** Uses every feature once, with a canary in each value that must stay out of telemetry. */
 beforeAll(async () => {
   Object.assign(process.env, {
     OTEL_EXPORTER_OTLP_ENDPOINT: await startReceiver(),
@@ -67,21 +67,23 @@ beforeAll(async () => {
   });
   telemetry = startTelemetry('call-research', process.env);
   world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', anonymize_interviewees: true },
-    { type: 'user', organization: 'acme', email: CANARY.email, name: 'Ann', password: CANARY.password },
-    {
-      type: 'call',
-      organization: 'acme',
-      id: 'call_1',
-      conducted_by: CANARY.email,
-      created_at: '2025-02-01T00:00:00Z',
-      expert: { name: CANARY.name },
-      summary: CANARY.summary,
-      notes: [{ email: CANARY.email, text: CANARY.note }],
-      transcript: [{ speaker: CANARY.name, text: CANARY.transcript }],
-    },
-  ]);
+  await world.load(
+    ['acme', 'globex'].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, anonymize_interviewees: true },
+      { type: 'user', organization, email: CANARY.email, name: 'Ann', password: CANARY.password },
+      {
+        type: 'call',
+        organization,
+        id: 'call_1',
+        conducted_by: CANARY.email,
+        created_at: '2025-02-01T00:00:00Z',
+        expert: { name: CANARY.name },
+        summary: CANARY.summary,
+        notes: [{ email: CANARY.email, text: CANARY.note }],
+        transcript: [{ speaker: CANARY.name, text: CANARY.transcript }],
+      },
+    ]),
+  );
   await world.tryLoad([
     { type: 'call', organization: 'acme', id: 'call_2', rating: CANARY.badLine },
     { type: 'call', organization: 'acme', id: 'call_2', [CANARY.badLine]: 1 },
@@ -120,7 +122,7 @@ function scrape(): Promise<string> {
 }
 
 describe('the trace of a request', () => {
-  it('reaches from the edge to SQL, under the request id', () => {
+  it('reaches from the gateway to SQL, with the request id as its trace id', () => {
     const trace = spans.filter((span) => span.traceId === traceId);
     const path = (span: Span): string[] => {
       const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
@@ -133,14 +135,14 @@ describe('the trace of a request', () => {
     expect(trace.map(path).map((names) => names.at(-1))).toContain('envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit');
   });
 
-  it("is new: a stranger's trace is linked, not continued", () => {
+  it("is new: the client's trace is linked, not continued", () => {
     const root = spans.find((span) => span.traceId === traceId && span.name === 'GET /v1/calls')!;
     expect(root.parentSpanId ?? '').toBe('');
     expect(root.links?.map((link) => link.traceId)).toEqual(['0af7651916cd43dd8448eb211c80319c']);
     expect(traceId).not.toBe('0af7651916cd43dd8448eb211c80319c');
   });
 
-  it('is found in the log by its id', () => {
+  it('has its id in the access-log line', () => {
     const line = world.log.map((text) => JSON.parse(text)).find((entry) => entry.msg === 'request' && entry.trace_id === traceId);
     expect(line).toMatchObject({
       service: 'api-gateway',
@@ -153,7 +155,7 @@ describe('the trace of a request', () => {
   });
 });
 
-describe('metrics', () => {
+describe('the exported metrics', () => {
   it.each([
     /http_server_request_duration_count\{[^}]*http_request_method="GET"[^}]*http_route="\/v1\/calls"[^}]*http_response_status_code="200"/,
     /rpc_server_call_duration_count\{[^}]*rpc_method="crs\.calls\.v1\.CallsService\/ListOrganizationCalls"/,
@@ -162,18 +164,18 @@ describe('metrics', () => {
     /db_client_connection_count\{[^}]*db_client_connection_pool_name="calls"/,
     /crs_ratelimit_decisions_total\{[^}]*kind="organization"[^}]*outcome="allowed"/,
     /crs_breaker_open\{[^}]*target="calls"[^}]*\} 0/,
-  ])('%s', (pattern) => {
+  ])('include %s', (pattern) => {
     expect(metrics).toMatch(pattern);
   });
 
-  it('are pushed, too, where that is asked for', () => {
+  it('are also pushed over OTLP if that is configured', () => {
     for (const name of ['http.server.request.duration', 'rpc.server.call.duration', 'crs.ratelimit.decisions'])
       expect(pushed.some((body) => body.includes(name))).toBe(true);
   });
 });
 
 describe('content and secrets', () => {
-  it('are in no log line, span or metric of the whole run', () => {
+  it('are absent from all log lines, spans and metrics', () => {
     expect(world.log.length).toBeGreaterThanOrEqual(5);
     expect(spans.length).toBeGreaterThan(50);
     const everything = [...world.log, ...received, ...pushed, metrics];

@@ -74,11 +74,12 @@ const TENANTS = `
     oidc_client_id text,
     oidc_client_secret_encrypted bytea, -- null: a public client
     oidc_domains text[],
+    oidc_email_proof text check (oidc_email_proof in ('claim', 'xms_edov', 'issuer')),
     -- Version of the settings that decide how calls are rendered.
     settings_version integer not null default 1,
     settings_changed_at timestamptz(3) not null default now(),
     constraint oidc_provider_is_whole check (
-      num_nulls(oidc_issuer, oidc_client_id, oidc_domains) in (0, 3) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
+      num_nulls(oidc_issuer, oidc_client_id, oidc_domains, oidc_email_proof) in (0, 4) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
   );
 
   create table auth.users (
@@ -213,7 +214,7 @@ const ABOVE_TENANTS = `
     private_key_encrypted bytea not null,
     created_at timestamptz(3) not null default now(),
     sign_from timestamptz(3) not null default now(),
-    protects_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
+    protected_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
   );
 
   -- Without private keys.

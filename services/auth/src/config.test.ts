@@ -24,3 +24,16 @@ describe('CRS_OIDC_ALLOW_HOSTS', () => {
     },
   );
 });
+
+describe('CRS_ACCESS_TOKEN_SECONDS', () => {
+  const seconds = (text?: string) =>
+    readConfig({ ...NEEDED, ...(text !== undefined && { CRS_ACCESS_TOKEN_SECONDS: text }) }).accessTokenSeconds;
+
+  it('is a day by default, and from ten minutes to a week', () => {
+    expect([seconds(), seconds('600'), seconds('604800')]).toEqual([86_400, 600, 604_800]);
+  });
+
+  it.each(['599', '604801', '1.5', 'a day'])('refuses %j', (text) => {
+    expect(() => seconds(text)).toThrow(/CRS_ACCESS_TOKEN_SECONDS/);
+  });
+});

@@ -10,6 +10,7 @@ import {
   settings,
 } from '@crs/kit/process/config';
 import { ORGANIZATION_ID } from '@crs/kit/text';
+import { MAX_ACCESS_TOKEN_SECONDS } from './domain/rotation.ts';
 
 const PROVIDER_HOST = /^(?:([a-z0-9][a-z0-9-]{0,39})=)?((?:\[[0-9a-fA-F:.]+\]|[^\s:/=]+):\d{1,5})$/;
 
@@ -50,6 +51,19 @@ export const readConfig = settings({
   defaultOrganization: [
     'CRS_DEFAULT_ORGANIZATION',
     z.string().regex(ORGANIZATION_ID, 'must be the id of an organization').optional(),
+  ],
+  /**
+   * Lifetime of an assistant's access token in seconds. Hosted assistants don't refresh a token in mid-conversation, so a short one ends their connection.
+   * A revoked grant ends its tokens within a second, whatever their lifetime.
+   */
+  accessTokenSeconds: [
+    'CRS_ACCESS_TOKEN_SECONDS',
+    z.coerce
+      .number()
+      .int()
+      .min(600, 'must be at least 600')
+      .max(MAX_ACCESS_TOKEN_SECONDS, `must be at most ${MAX_ACCESS_TOKEN_SECONDS}`)
+      .default(86_400),
   ],
   /** Days after which entries of the audit trail are deleted. Absent: never. */
   auditDays: ['CRS_AUDIT_DAYS', z.coerce.number().int().min(90, 'must be at least 90').max(36_500).optional()],

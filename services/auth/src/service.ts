@@ -43,6 +43,7 @@ export function createAuthService(config: AuthConfig, runtime: Runtime): Service
         db,
         log,
         accessTokens,
+        accessTokenSeconds: config.accessTokenSeconds,
         issuer: toolsUrl,
         encrypters,
         secrets,

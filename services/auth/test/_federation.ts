@@ -1,24 +1,22 @@
+/** The test environment of federation: two organizations, each with its own identity provider, and helpers that sign in through them. */
 import { decodeJwt } from 'jose';
-import { createLogger } from '@crs/kit/process/log';
-import { parseSecrets } from '@crs/kit/process/secrets';
-import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
-import { createAuthService } from '../src/service.ts';
-import { ANN, BOB, organization, serviceUrl, startAuthWorld, TENANTS, user, type AuthWorld } from './_fixtures.ts';
+import { ANN, BOB, organization, startAuthWorld, TENANTS, user, type SharedAuthWorld } from './_fixtures.ts';
 import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
+import { startReplica } from './_replica.ts';
 import { authorizePath, Browser, pkce, redeem, register, type Answer } from './_sign-in.ts';
 
 type Tenant = (typeof TENANTS)[number];
 
-export interface FederationWorld extends AuthWorld {
+export interface FederationWorld extends SharedAuthWorld {
   /** The provider of each organization. */
   idps: Record<Tenant, IdentityProvider>;
   /** A provider that gives e-mails only by userinfo and expects our secret in the body. */
   thin: IdentityProvider;
-  /** A provider that knows us without a secret. */
+  /** A provider where we are a public client, without a secret. */
   open: IdentityProvider;
-  /** A provider that names its issuer neither in its answers nor in its metadata. */
+  /** A provider that names its issuer neither in its responses nor in its metadata. */
   nameless: IdentityProvider;
   /** A free port for a provider that a test starts and stops. */
   spare: { port: number };
@@ -31,16 +29,20 @@ export interface FederationWorld extends AuthWorld {
   browser(): Browser;
   /** A browser whose requests reach two replicas of auth in turn. */
   browserOfReplicas(): Browser;
-  /** A browser of an auth behind https. */
+  /** A browser of a replica of auth that is served over https. */
   secureBrowser(): Browser;
-  /** A browser of an auth whose default organization is acme. */
+  /** A browser of a replica of auth whose default organization is acme. */
   browserOfDefault(): Browser;
   /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
-  /** Starts a sign-in, up to the redirect to the organization's provider. */
-  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
+  /** Starts a sign-in, up to the redirect to the organization's provider, which is `externalUrl`. */
+  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; externalUrl: URL }>;
   /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
+  /** Comes back from acme's provider. @returns the text of the page and the new audit entries */
+  comeBackToAcme(change?: (answer: URL) => void): Promise<{ page: string; entries: string[] }>;
+  /** The audit entries of one refusal of acme. */
+  refusalOf(reason: string): string[];
   /** Connects an assistant, from sign-in to tokens. */
   connect(tenant: Tenant, idp?: IdentityProvider, browser?: Browser): Promise<{ accessToken: string; page: Answer; back: URL }>;
   whoIs(accessToken: string): Promise<{ organization: string; email: string }>;
@@ -50,15 +52,25 @@ export interface FederationWorld extends AuthWorld {
   auditOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
-/** Users of globex beside those that both organizations have: a domain belongs to one organization, and `example.com` to acme. */
+/** Users of globex only. An e-mail domain belongs to one organization, and `example.com` to acme, so globex needs users of another domain. */
 export const ANN_OF_GLOBEX = 'ann@globex.example';
 export const BOB_OF_GLOBEX = 'bob@globex.example';
 
 const PASSWORD = 'correct horse battery';
 const DOMAINS = { acme: ['example.com', 'acme.example'], globex: ['globex.example'] };
 
-export async function startFederation(): Promise<FederationWorld> {
-  const [acme, globex, thin, open, nameless, gone] = await Promise.all([
+let shared: Promise<FederationWorld> | undefined;
+
+/**
+ * The test environment that all test files about federation share. Only this one allows the providers, which listen on this machine. Each test starts with
+ * `reset`.
+ */
+export function sharedFederation(): Promise<FederationWorld> {
+  return (shared ??= startFederation());
+}
+
+async function startFederation(): Promise<FederationWorld> {
+  const [acme, globex, thin, open, nameless, stopped] = await Promise.all([
     startIdentityProvider(),
     startIdentityProvider(),
     startIdentityProvider({ emailInIdToken: false, authentication: 'client_secret_post' }),
@@ -66,20 +78,19 @@ export async function startFederation(): Promise<FederationWorld> {
     startIdentityProvider({ namesIssuer: false }),
     startIdentityProvider(),
   ]);
-  await gone.stop();
+  await stopped.stop();
   const idps = { acme, globex };
-  const oidcAllowHosts = [acme, globex, thin, open, nameless, gone].map(({ host }) => ({ host }));
+  const oidcAllowHosts = [acme, globex, thin, open, nameless, stopped].map(({ host }) => ({ host }));
   const records = TENANTS.flatMap((tenant) => [
     organization(tenant),
     user(tenant, ANN, { password: PASSWORD }),
     user(tenant, BOB, { password: PASSWORD }),
   ]).concat(user('globex', ANN_OF_GLOBEX), user('globex', BOB_OF_GLOBEX));
   const world = await startAuthWorld(records, { oidcAllowHosts });
-  const toolsUrl = TOOLS_URL;
   const [replica, secure, withDefault] = await Promise.all([
-    startReplica(world, { toolsUrl, oidcAllowHosts }),
+    startReplica(world, { oidcAllowHosts }),
     startReplica(world, { toolsUrl: TOOLS_URL.replace('http:', 'https:'), oidcAllowHosts }),
-    startReplica(world, { toolsUrl, oidcAllowHosts, defaultOrganization: 'acme' }),
+    startReplica(world, { oidcAllowHosts, defaultOrganization: 'acme' }),
   ]);
   const { addresses } = world.stack;
 
@@ -100,9 +111,26 @@ export async function startFederation(): Promise<FederationWorld> {
   const begin = async (tenant: string, browser = gateway(), more = pkce()) => {
     const path = authorizePath(clientId, more.challenge, { organization: tenant });
     const { page } = await browser.open(path);
-    const { away, page: end } = await browser.submit(page, {});
-    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
-    return { browser, page, away };
+    const { externalUrl, page: end } = await browser.submit(page, {});
+    if (!externalUrl) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
+    return { browser, page, externalUrl };
+  };
+  const comeBack = async (tenant: Tenant, change?: (answer: URL) => void) => {
+    const { browser, externalUrl } = await begin(tenant);
+    const back = await idps[tenant].signIn(externalUrl);
+    change?.(back);
+    return (await browser.open(back.pathname + back.search)).page;
+  };
+  const auditOf = async (work: () => Promise<unknown>) => {
+    // Within a minute, equal refusals only increment the count of their first entry, so delete earlier ones.
+    await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
+    const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
+    await work();
+    const rows = await world.rows<{ entry: string }>(
+      `select concat_ws(' ', organization, actor, action, target, outcome, address) as entry from auth.audit where audit_id > $1 order by audit_id`,
+      [before!.id],
+    );
+    return rows.map(({ entry }) => entry);
   };
 
   return {
@@ -111,7 +139,7 @@ export async function startFederation(): Promise<FederationWorld> {
     thin,
     open,
     nameless,
-    spare: { port: Number(new URL(gone.issuer).port) },
+    spare: { port: Number(new URL(stopped.issuer).port) },
     password: PASSWORD,
     reset: async () => {
       await world.rows('delete from auth.user_identities');
@@ -119,23 +147,24 @@ export async function startFederation(): Promise<FederationWorld> {
     },
     setProvider,
     browser: gateway,
-    browserOfReplicas: () => new Browser(addresses.authHttp, replica.address),
-    secureBrowser: () => new Browser(secure.address),
-    browserOfDefault: () => new Browser(withDefault.address),
+    browserOfReplicas: () => new Browser(addresses.authHttp, replica.http),
+    secureBrowser: () => new Browser(secure.http),
+    browserOfDefault: () => new Browser(withDefault.http),
     authorizePath: () => authorizePath(clientId, pkce().challenge),
     begin,
-    comeBack: async (tenant, change) => {
-      const { browser, away } = await begin(tenant);
-      const back = await idps[tenant].signIn(away);
-      change?.(back);
-      return (await browser.open(back.pathname + back.search)).page;
+    comeBack,
+    comeBackToAcme: async (change) => {
+      let page = '';
+      const entries = await auditOf(async () => (page = textOf(await comeBack('acme', change))));
+      return { page, entries };
     },
+    refusalOf: (reason) => [`acme sign-in sign-in.refuse ${reason} at ${acme.issuer} unauthenticated 127.0.0.1`],
     connect: async (tenant, idp = idps[tenant], browser = gateway()) => {
       const { verifier, challenge } = pkce();
-      const { page, away } = await begin(tenant, browser, { verifier, challenge });
-      const back = await idp.signIn(away);
+      const { page, externalUrl } = await begin(tenant, browser, { verifier, challenge });
+      const back = await idp.signIn(externalUrl);
       const consent = await browser.open(back.pathname + back.search);
-      const { away: called } = await browser.submit(consent.page, { decision: 'allow' });
+      const { externalUrl: called } = await browser.submit(consent.page, { decision: 'allow' });
       if (!called) throw new Error(`not called back: ${textOf(consent.page)}\n${world.log.slice(-3).join('')}`);
       const { body } = await redeem(browser, clientId, called.searchParams.get('code')!, verifier);
       return { accessToken: body.access_token as string, page, back };
@@ -155,43 +184,8 @@ export async function startFederation(): Promise<FederationWorld> {
       );
       return rows.map(({ link }) => link);
     },
-    auditOf: async (work) => {
-      // A refusal would otherwise count in the entry of an equal one of the same minute.
-      await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
-      const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
-      await work();
-      const rows = await world.rows<{ entry: string }>(
-        `select concat_ws(' ', organization, actor, action, target, outcome, address) as entry from auth.audit where audit_id > $1 order by audit_id`,
-        [before!.id],
-      );
-      return rows.map(({ entry }) => entry);
-    },
-    close: async () => {
-      await Promise.all([replica.stop(), secure.stop(), withDefault.stop()]);
-      await world.close();
-      for (const idp of [acme, globex, thin, open, nameless]) await idp.stop();
-    },
+    auditOf,
   };
-}
-
-async function startReplica(
-  { databaseUrl }: AuthWorld,
-  settings: { toolsUrl: string; oidcAllowHosts: { host: string }[]; defaultOrganization?: string },
-) {
-  const service = createAuthService(
-    {
-      listen: '127.0.0.1:0',
-      adminListen: '127.0.0.1:0',
-      httpListen: '127.0.0.1:0',
-      databaseUrl: serviceUrl(databaseUrl),
-      maxConnections: 2,
-      secrets: parseSecrets(SECRET),
-      ...settings,
-    },
-    { log: createLogger('auth', { level: 'silent' }) },
-  );
-  const { http } = await service.start();
-  return { address: http, stop: () => service.stop() };
 }
 
 /** The visible text of a page. */

@@ -1,3 +1,4 @@
+/** Records, test environments and clients that the test files of auth share. */
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/data/database';
@@ -8,7 +9,7 @@ import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, startWorld, type OwnWorld, type World } from '@crs/testing/world';
 import { KeyRing } from '../src/keys/key-ring.ts';
 import { createEncrypters } from '../src/keys/encrypters.ts';
 import { Signer } from '../src/keys/signer.ts';
@@ -20,7 +21,7 @@ export const BOB = 'bob@example.com';
 export const ALPHA = '00000000-0000-4000-8000-00000000000a';
 export const BETA = '00000000-0000-4000-8000-00000000000b';
 
-/** The rights of a new operator: an admin of all organizations, without an end. */
+/** The rights of a new operator: an admin of all organizations, without an expiry. */
 export const ADMIN = { role: '', organizationIds: [] as string[], expiresInSeconds: 0 };
 
 export const organization = (id: string, settings: object = {}) => ({ type: 'organization', id, name: `The ${id}`, ...settings });
@@ -39,22 +40,24 @@ export const project = (tenant: string, id: string, more: object = {}) => ({
 });
 
 /** Each organization has Ann, Bob and two projects that nobody sees. */
-export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
-  organization(tenant),
-  user(tenant, ANN),
-  user(tenant, BOB),
-  project(tenant, ALPHA),
-  project(tenant, BETA),
-]);
+export const peopleAndProjects = (tenants: readonly string[]) =>
+  tenants.flatMap((tenant) => [
+    organization(tenant),
+    user(tenant, ANN),
+    user(tenant, BOB),
+    project(tenant, ALPHA),
+    project(tenant, BETA),
+  ]);
+export const PEOPLE_AND_PROJECTS = peopleAndProjects(TENANTS);
 
-export interface AuthWorld extends OwnWorld {
+export interface SharedAuthWorld extends World {
   /** The internal listener. */
   auth: ServiceClient<AuthServiceService>;
   /** Signs with the keys of auth. */
   signer: Signer;
   /** Reads rows as a superuser, without row-level security. */
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Starts the work during a transaction with these statements, and commits the transaction once the work waits for it. */
+  /** Runs the statements in a transaction, starts the work, and commits once `waiters` sessions of the work wait for a lock. */
   meanwhile<T>(statements: string, work: () => Promise<T>, waiters?: number): Promise<T>;
   /** Call options of an operator, for one organization or for none. */
   operate(organization?: string): Promise<CallOptions>;
@@ -62,21 +65,46 @@ export interface AuthWorld extends OwnWorld {
   asUser(organization: string, email: string): Promise<CallOptions>;
 }
 
+/** A test environment of one test file, with its own database. */
+export interface AuthWorld extends SharedAuthWorld, OwnWorld {}
+
+let shared: Promise<SharedAuthWorld> | undefined;
+
+/** Imports records into `sharedWorld()`. Their organizations have ids by `tenant()`, and no other test file lists their e-mail domains. */
+export async function sharedAuthWorld(records: object[] = []): Promise<SharedAuthWorld> {
+  shared ??= sharedWorld().then(async (world) => ({ ...world, ...(await connectToAuth(world)) }));
+  const world = await shared;
+  if (records.length > 0) await world.load(records);
+  return world;
+}
+
 export async function startAuthWorld(
   records: object[] = [],
   settings: Parameters<typeof startWorld>[0] = {},
 ): Promise<AuthWorld> {
   const world = await startWorld(settings);
-  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
-  const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
-  const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];
+  const { disconnect, ...connected } = await connectToAuth(world);
   if (records.length > 0) await world.load(records);
   return {
     ...world,
+    ...connected,
+    close: async () => {
+      await disconnect();
+      await world.close();
+    },
+  };
+}
+
+/** The part of the test environment that only test files of auth need. */
+async function connectToAuth(world: World) {
+  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
+  const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
+  const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];
+  return {
     auth,
     signer,
     rows,
-    meanwhile: async (statements, work, waiters = 1) => {
+    meanwhile: async <T>(statements: string, work: () => Promise<T>, waiters = 1) => {
       const other = new Client({ connectionString: world.databaseUrl });
       await other.connect();
       try {
@@ -90,29 +118,28 @@ export async function startAuthWorld(
         await other.end();
       }
     },
-    operate: (id) => world.operator.operator(id),
-    asOrganization: async (id) => {
+    operate: (id?: string) => world.operator.operator(id),
+    asOrganization: async (id: string) => {
       const { callerTokens } = await auth.authenticateKey({ apiKey: await world.createKey(id), audiences: ['calls'] });
       // Auth accepts every caller token, because services pass their callers on to it.
       return { token: callerTokens['calls']! };
     },
-    asUser: async (id, email) => {
+    asUser: async (id: string, email: string) => {
       const [found] = await rows<{ userId: string }>(
         'select user_id as "userId" from auth.users where organization = $1 and email = $2',
         [id, email],
       );
       const scopes = ['calls:read', 'projects:read', 'entities:read'];
-      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 30) };
+      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 600) };
     },
-    close: async () => {
+    disconnect: async () => {
       auth.close();
       await closeSigner();
-      await world.close();
     },
   };
 }
 
-/** The database URL with the service's role, to which row-level security applies. */
+/** The database URL with the service's role, which row-level security restricts. */
 export function serviceUrl(databaseUrl: string, service = 'auth'): string {
   const url = new URL(databaseUrl);
   url.username = roleOf(service);
@@ -125,7 +152,7 @@ export async function startSigner(databaseUrl: string, secret = SECRET): Promise
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
   const ring = new KeyRing('caller_key', db, createEncrypters(parseSecrets(secret)), log);
-  // As auth does before it serves.
+  // Auth also loads its keys before it serves.
   await ring.keys().catch(() => {});
   const signer = new Signer(ring);
   return {
@@ -149,7 +176,7 @@ export async function query<Row = Record<string, unknown>>(url: string, text: st
   }
 }
 
-/** The comparable part of a refusal; undefined if the call succeeds. */
+/** The fields of a failed call that tests compare; undefined if the call succeeds. */
 export function failureOf(
   call: Promise<unknown>,
 ): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {

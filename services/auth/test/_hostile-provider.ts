@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import { CERTIFICATE } from './_identity-provider.ts';
 
-/** A provider whose operator is an attacker. It announces what the test names, and keeps what it receives. */
+/** An identity provider run by an attacker. The test chooses its metadata, and it records the requests that it receives. */
 export interface HostileProvider {
   issuer: string;
   /** The method, path and form of each request, except those for metadata. */

@@ -1,3 +1,4 @@
+/** Identity providers in this process, over TLS, for the tests of federation. */
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +13,9 @@ export interface Person {
   sub: string;
   email?: string | undefined;
   email_verified?: unknown;
+  /** Microsoft Entra's claim. */
+  xms_edov?: unknown;
+  preferred_username?: string;
 }
 
 /** An organization's identity provider, in this process, over TLS. */
@@ -21,16 +25,16 @@ export interface IdentityProvider {
   host: string;
   /** The person who signs in next. Undefined: the provider refuses. */
   person: Person | undefined;
-  /** Forges the id token of the next answers. Undefined: the provider is honest. */
+  /** Forges the id token of the next token responses. Undefined: the provider is honest. */
   forgery: Forgery | undefined;
-  /** Signs the person in at this address. @returns the address to which the browser is redirected */
+  /** Signs the person in at this authorization URL. @returns the URL that the provider redirects the browser to */
   signIn(url: URL): Promise<URL>;
   /** The paths of all requests so far. */
-  asked: string[];
+  requestedPaths: string[];
   stop(): Promise<void>;
 }
 
-/** Makes another id token of the claims of the right one. `sign` signs with the key that the provider publishes, or with another one. */
+/** Forges an id token from the claims of the real one. `sign` signs with the key that the provider publishes, or with `by`. */
 export type Forgery = (claims: JWTPayload, sign: (claims: JWTPayload, by?: CryptoKey) => Promise<string>) => Promise<string>;
 
 export const CLIENT = { clientId: 'call-research', clientSecret: 'the secret of a test: +/= %' };
@@ -46,7 +50,7 @@ interface Settings {
   emailInIdToken?: boolean;
   /** How the client authenticates; default `client_secret_basic`. */
   authentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
-  /** Whether its answers and its metadata name the issuer (RFC 9207). Many providers don't. Default: true. */
+  /** Whether its authorization responses and its metadata name the issuer (RFC 9207). Many providers don't. Default: true. */
   namesIssuer?: boolean;
 }
 
@@ -61,7 +65,7 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
     host,
     person: undefined,
     forgery: undefined,
-    asked: [],
+    requestedPaths: [],
     signIn: async (url) => {
       const answer = await signIn(idp, url);
       if (!namesIssuer) answer.searchParams.delete('iss');
@@ -73,7 +77,7 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
   const provider = await createProvider(idp, privateKey, { emailInIdToken, authentication });
   const answer = provider.callback();
   handle = (request, response) => {
-    idp.asked.push(request.url!.replace(/\?.*/, ''));
+    idp.requestedPaths.push(request.url!.replace(/\?.*/, ''));
     if (request.url === '/.well-known/openid-configuration' && !namesIssuer)
       rewrite(response, (metadata) => ({ ...metadata, authorization_response_iss_parameter_supported: undefined }));
     if (request.url === '/token' && idp.forgery) forge(idp.forgery, idp.host, privateKey, response);
@@ -83,7 +87,7 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
   return idp;
 }
 
-/** Puts another id token into the answer. */
+/** Replaces the id token of a token response with a forged one. */
 function forge(forgery: Forgery, kid: string, key: CryptoKey, response: ServerResponse): void {
   const sign = (claims: JWTPayload, by = key) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(by);
   rewrite(response, async (tokens) => ({ ...tokens, id_token: await forgery(decodeJwt(String(tokens['id_token'])), sign) }));
@@ -123,7 +127,7 @@ async function createProvider(
       },
     ],
     clientAuthMethods: [settings.authentication],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified', 'xms_edov', 'preferred_username'] },
     conformIdTokenClaims: !settings.emailInIdToken,
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ ...idp.person, sub }) }),
     pkce: { required: () => true },
@@ -133,7 +137,7 @@ async function createProvider(
   });
 }
 
-/** Signs the person in without a page, as a provider does that knows the browser. */
+/** Signs the person in without a page, as a provider does if the browser already has a session. */
 async function interact(
   provider: Provider,
   { person }: IdentityProvider,
@@ -150,7 +154,7 @@ async function interact(
   await provider.interactionFinished(request, response, result);
 }
 
-/** Signs in with a browser that is new to the provider. */
+/** Follows the redirects of a sign-in, without earlier cookies. */
 async function signIn({ issuer }: IdentityProvider, url: URL): Promise<URL> {
   const cookies = new Map<string, string>();
   let next = url;

@@ -1,4 +1,4 @@
-// A process whose migration takes a minute: `node _run-slow-step.ts URL`.
+// A process whose migration takes a minute, for `migration-kill.slow.test.ts` to kill: `node _run-slow-step.ts URL`.
 import { migrate } from '@crs/kit/data/migrate';
 import { migrations } from '../migrations/index.ts';
 

@@ -1,8 +1,9 @@
+/** A minimal browser, and helpers that register clients, sign in, consent and redeem tokens with it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { TOOLS_URL } from '@crs/testing/world';
 
-/** An answer with its whole body. */
+/** A response with its whole body. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -22,6 +23,8 @@ interface Options {
  */
 export class Browser {
   readonly cookies = new Map<string, string>();
+  /** Sent as `x-forwarded-for`. Limits count attempts by address, so each browser gets its own. The tool gateway ignores the header. */
+  readonly address = `10.${randomBytes(3).join('.')}`;
   readonly #addresses: string[];
   #turn = 0;
 
@@ -44,6 +47,7 @@ export class Browser {
           headers: {
             ...(body !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
             ...(cookie && { cookie }),
+            'x-forwarded-for': this.address,
             ...headers,
           },
         },
@@ -68,8 +72,8 @@ export class Browser {
     return answer;
   }
 
-  /** Follows redirects and pages that only lead on. Stops at any other page, or at an address outside the issuer's origin. */
-  async follow(answer: Answer): Promise<{ page: Answer; away?: URL; path: string }> {
+  /** Follows redirects, and pages that only redirect. Stops at any other page, or at a URL outside the issuer's origin, which is `externalUrl`. */
+  async follow(answer: Answer): Promise<{ page: Answer; externalUrl?: URL; path: string }> {
     let page = answer;
     let path = '';
     for (let hops = 0; hops < 10; hops++) {
@@ -77,7 +81,7 @@ export class Browser {
       const next = page.headers.get('location') ?? refresh;
       if (next === undefined) return { page, path };
       const url = new URL(next, TOOLS_URL);
-      if (url.origin !== TOOLS_URL) return { page, away: url, path };
+      if (url.origin !== TOOLS_URL) return { page, externalUrl: url, path };
       path = url.pathname + url.search;
       page = await this.send(path);
     }
@@ -151,25 +155,25 @@ export interface Person {
   password: string;
 }
 
-/** Signs in as a person does: each page of the form asks for more. */
+/** Signs in as a person does, page by page, until the password is sent. */
 export async function signIn(browser: Browser, page: Answer, person: Person) {
   let step: Awaited<ReturnType<Browser['submit']>> = { page, path: '' };
   for (let isDone = false; !isDone;) {
-    const asked = askedBy(step.page);
-    if (asked.length === 0) return step;
-    step = await browser.submit(step.page, Object.fromEntries(asked.map((name) => [name, person[name]])));
-    isDone = asked.includes('password');
+    const fields = askedBy(step.page);
+    if (fields.length === 0) return step;
+    step = await browser.submit(step.page, Object.fromEntries(fields.map((name) => [name, person[name]])));
+    isDone = fields.includes('password');
   }
   return step;
 }
 
-/** Signs in and consents. @returns the address to which the client is called back */
+/** Signs in and consents. @returns the URL that the browser is redirected to, which has the code */
 export async function allow(browser: Browser, path: string, person: Person): Promise<URL> {
   const start = await browser.open(path);
   const consent = await signIn(browser, start.page, person);
   const end = await browser.submit(consent.page, { decision: 'allow' });
-  if (!end.away) throw new Error(`not called back: ${end.page.status} ${end.page.text}`);
-  return end.away;
+  if (!end.externalUrl) throw new Error(`not called back: ${end.page.status} ${end.page.text}`);
+  return end.externalUrl;
 }
 
 export interface Tokens {

@@ -5,12 +5,15 @@ import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
-import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
+
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 /** The kinds of identity that each RPC admits. A new RPC fails the tests until it is listed here. */
 const INTERNAL: Record<
   keyof AuthServiceService,
-  readonly IdentityKind[] | 'anyone' | 'the token that is asked about' | 'the refused token'
+  readonly IdentityKind[] | 'anyone' | 'the token to check' | 'the refused token'
 > = {
   authenticateKey: 'anyone',
   authenticateToken: 'anyone',
@@ -25,7 +28,7 @@ const INTERNAL: Record<
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
   recordAudit: ['operator'],
-  checkOperator: 'the token that is asked about',
+  checkOperator: 'the token to check',
   recordRefusal: 'the refused token',
 };
 
@@ -53,7 +56,7 @@ interface Method {
   requestDeserialize: (bytes: Buffer) => unknown;
 }
 type Definition = Record<string, Method>;
-type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>> & { close(): void };
 
 const ADMIN: [string, Definition][] = [
   ['AuthAdminService', AuthAdminServiceService],
@@ -64,14 +67,15 @@ const adminMethods = ADMIN.flatMap(([service, definition]) =>
   Object.keys(definition).map((method) => [service, method] as const),
 );
 
-type Caller = 'nobody' | 'garbage' | 'an expired operator' | IdentityKind | 'operator of none';
+type Caller = 'no token' | 'a malformed token' | 'an expired operator token' | IdentityKind | 'operator of none';
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 let callers: Record<Caller, CallOptions>;
 let clients: Record<string, AnyClient>;
+const moreClients: AnyClient[] = [];
 
 beforeAll(async () => {
-  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
+  world = await sharedAuthWorld([...peopleAndProjects([ACME, GLOBEX]), organization(ACME, { write_surface: true })]);
   await renewCallers();
   const options = { name: 'auth', address: world.stack.addresses.authAdmin, timeoutMs: 5_000, retry: false };
   clients = Object.fromEntries(
@@ -81,34 +85,33 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(async () => {
-  for (const each of Object.values(clients ?? {})) (each as unknown as { close(): void }).close();
-  await world?.close();
+afterAll(() => {
+  for (const each of [...Object.values(clients ?? {}), ...moreClients]) each.close();
 });
 
-let renewed = 0;
+let renewedAt = 0;
 /** A caller token lives 30 s, and the tests may take longer. */
 async function renewCallers(): Promise<void> {
-  if (Date.now() - renewed < 10_000) return;
-  renewed = Date.now();
+  if (Date.now() - renewedAt < 10_000) return;
+  renewedAt = Date.now();
   callers = {
-    nobody: {},
-    garbage: { token: 'x' },
-    'an expired operator': {
+    'no token': {},
+    'a malformed token': { token: 'x' },
+    'an expired operator token': {
       token: await world.signer.sign(
-        { kind: 'operator', name: 'local', since: new Date(0).toISOString(), organization: 'acme' },
+        { kind: 'operator', name: 'local', since: new Date(0).toISOString(), organization: ACME },
         -1,
       ),
     },
-    organization: await world.asOrganization('acme'),
-    user: await world.asUser('acme', ANN),
-    operator: await world.operate('acme'),
+    organization: await world.asOrganization(ACME),
+    user: await world.asUser(ACME, ANN),
+    operator: await world.operate(ACME),
     'operator of none': await world.operate(),
   };
 }
 
-/** Calls with an empty request. */
-async function ask(service: string, method: string, caller: Caller): Promise<string> {
+/** @returns the kind of the failure, or `answered` */
+async function callWithEmptyRequest(service: string, method: string, caller: Caller): Promise<string> {
   const definition =
     service === 'AuthService' ? (AuthServiceService as unknown as Definition) : ADMIN.find(([name]) => name === service)![1];
   const request = definition[method]!.requestDeserialize(Buffer.alloc(0));
@@ -123,21 +126,27 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
   if (NEEDS_NO_TOKEN.includes(method)) {
     it('checks the credential in the request and ignores any token', async () => {
       for (const caller of Object.keys(callers) as Caller[])
-        expect(await ask(service, method, caller), caller).toBe('unauthenticated');
+        expect(await callWithEmptyRequest(service, method, caller), caller).toBe('unauthenticated');
     });
     return;
   }
 
-  it.each<Caller>(['nobody', 'garbage', 'an expired operator'])('does not know %s', async (caller) => {
-    expect(await ask(service, method, caller)).toBe('unauthenticated');
+  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])(
+    'returns unauthenticated to a caller with %s',
+    async (caller) => {
+      expect(await callWithEmptyRequest(service, method, caller)).toBe('unauthenticated');
+    },
+  );
+
+  it.each<Caller>(['organization', 'user'])('returns permission_denied to a caller of kind %s', async (caller) => {
+    expect(await callWithEmptyRequest(service, method, caller)).toBe('permission_denied');
   });
 
-  it.each<Caller>(['organization', 'user'])('is not for the identity of a %s', async (caller) => {
-    expect(await ask(service, method, caller)).toBe('permission_denied');
-  });
-
-  it('is for an operator of one organization or of none, as listed', async () => {
-    const [one, none] = [await ask(service, method, 'operator'), await ask(service, method, 'operator of none')];
+  it('admits an operator token for one organization, or for none, as this test lists', async () => {
+    const [one, none] = [
+      await callWithEmptyRequest(service, method, 'operator'),
+      await callWithEmptyRequest(service, method, 'operator of none'),
+    ];
     if (EITHER.includes(method) || !ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(one);
     else expect(one).toBe('permission_denied');
     if (EITHER.includes(method) || ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(none);
@@ -148,9 +157,10 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
 describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
   const admits = INTERNAL[method as keyof AuthServiceService] ?? [];
   if (admits === 'anyone') {
-    it('needs no identity, and answers every caller the same', async () => {
+    it('needs no identity, and returns the same outcome to every caller', async () => {
       const outcomes = new Set<string>();
-      for (const caller of Object.keys(callers) as Caller[]) outcomes.add(await ask('AuthService', method, caller));
+      for (const caller of Object.keys(callers) as Caller[])
+        outcomes.add(await callWithEmptyRequest('AuthService', method, caller));
       expect([...outcomes]).toHaveLength(1);
       // An empty request has no credential either.
       expect(['answered', 'unauthenticated']).toEqual(expect.arrayContaining([...outcomes]));
@@ -158,49 +168,63 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
     return;
   }
 
-  if (admits === 'the token that is asked about') {
-    it('answers operators alone', async () => {
+  if (admits === 'the token to check') {
+    it('succeeds for operators only', async () => {
       for (const caller of Object.keys(callers) as Caller[]) {
         const isOperator = caller === 'operator' || caller === 'operator of none';
-        expect(await ask('AuthService', method, caller), caller).toBe(isOperator ? 'answered' : 'unauthenticated');
+        expect(await callWithEmptyRequest('AuthService', method, caller), caller).toBe(
+          isOperator ? 'answered' : 'unauthenticated',
+        );
       }
     });
     return;
   }
   if (admits === 'the refused token') {
-    it('takes any token, and no empty action', async () => {
+    it('accepts any token, and refuses an empty action', async () => {
       for (const caller of Object.keys(callers) as Caller[])
-        expect(await ask('AuthService', method, caller), caller).toBe('invalid_argument');
+        expect(await callWithEmptyRequest('AuthService', method, caller), caller).toBe('invalid_argument');
     });
     return;
   }
 
-  it.each<Caller>(['nobody', 'garbage', 'an expired operator'])('does not know %s', async (caller) => {
-    expect(await ask('AuthService', method, caller)).toBe('unauthenticated');
-  });
+  it.each<Caller>(['no token', 'a malformed token', 'an expired operator token'])(
+    'returns unauthenticated to a caller with %s',
+    async (caller) => {
+      expect(await callWithEmptyRequest('AuthService', method, caller)).toBe('unauthenticated');
+    },
+  );
 
-  it.each<IdentityKind>(['organization', 'user', 'operator'])(`is for ${admits.join(' and ')}: a call by %s`, async (kind) => {
-    const outcome = await ask('AuthService', method, kind);
-    if (admits.includes(kind)) expect(NOT_ADMITTED).not.toContain(outcome);
-    else expect(outcome).toBe('permission_denied');
-  });
+  it.each<IdentityKind>(['organization', 'user', 'operator'])(
+    `admits callers of kind ${admits.join(' or ')} only: a call by %s`,
+    async (kind) => {
+      const outcome = await callWithEmptyRequest('AuthService', method, kind);
+      if (admits.includes(kind)) expect(NOT_ADMITTED).not.toContain(outcome);
+      else expect(outcome).toBe('permission_denied');
+    },
+  );
 });
 
 describe('the listeners', () => {
-  it('are separate: no admin RPC answers on the internal listener, and no internal RPC on the admin listener', async () => {
+  it('are separate: the internal listener serves no admin RPC, and the admin listener no internal RPC', async () => {
     const { auth, authAdmin } = world.stack.addresses;
     const shared = { name: 'auth', timeoutMs: 5_000, retry: false };
     const wrong = [
       ...ADMIN.map(([, definition]) => ({ definition, address: auth })),
       { definition: AuthServiceService as unknown as Definition, address: authAdmin },
     ];
-    for (const { definition, address } of wrong) {
-      for (const [method, { requestDeserialize }] of Object.entries(definition)) {
-        const strangers = client(definition, { ...shared, address });
-        const call = (strangers as unknown as AnyClient)[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator);
-        await expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }); // UNIMPLEMENTED
-        strangers.close();
-      }
-    }
+    // The client retries an RPC that isn't offered, because another replica may offer it, so these calls run concurrently.
+    const calls = wrong.flatMap(({ definition, address }) => {
+      const connected = client(definition, { ...shared, address }) as unknown as AnyClient;
+      moreClients.push(connected);
+      return Object.entries(definition).map(
+        ([method, { requestDeserialize }]) =>
+          [method, connected[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator)] as const,
+      );
+    });
+    await Promise.all(
+      calls.map(
+        ([method, call]) => expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }), // UNIMPLEMENTED
+      ),
+    );
   });
 });

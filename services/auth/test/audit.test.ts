@@ -7,7 +7,7 @@ import { ADMIN, ALPHA, ANN, failureOf, organization, project, startAuthWorld, us
 const { PROJECT_ROLE_LEAD: LEAD } = ProjectRole;
 
 let world: AuthWorld;
-/** Secrets, which must be in no entry. */
+/** Secrets that no entry may contain. */
 const secrets: string[] = [OPERATOR_CREDENTIAL];
 beforeAll(async () => {
   world = await startAuthWorld();
@@ -89,7 +89,7 @@ describe('the audit trail', () => {
     expect(await entriesOf(() => auth.revokeOperator({ name: 'olga' }, none))).toEqual(['* local operator.revoke olga']);
   });
 
-  it('tells which settings changed, from what to what, and shows no secret', async () => {
+  it('lists the changed settings with their old and new values, but no secret', async () => {
     const { auth } = world.operator;
     const acme = await world.operate('acme');
     const oidcProvider = {
@@ -108,6 +108,7 @@ describe('the audit trail', () => {
     ).toEqual({
       write_surface: [false, true],
       allowed_fields: ['default', ['summary']],
+      oidc_email_proof: [null, 'claim'],
       oidc_issuer: [null, 'https://idp.example'],
       oidc_client_id: [null, 'crs'],
       oidc_domains: [null, ['acme.example']],
@@ -140,7 +141,7 @@ describe('the audit trail', () => {
     expect(latest!.address).toBe('127.0.0.1');
   });
 
-  it('has an entry for the refusal by another service', async () => {
+  it('has an entry for a call that another service refused', async () => {
     const erase = () => world.operator.erasers.calls.erase({ target: undefined }, {});
     expect(await entriesOf(() => failureOf(erase()))).toEqual(['* unknown operator erase unauthenticated']);
     const key = await world.asOrganization('acme');
@@ -148,14 +149,14 @@ describe('the audit trail', () => {
     expect(byKey).toEqual([expect.stringMatching(/^acme key key_\w+ erase permission_denied$/)]);
   });
 
-  it('counts wrong credentials of an address in one entry a minute, and limits the entries of many addresses', async () => {
+  it('counts wrong credentials from one address in one entry per minute, and limits the number of entries for many addresses', async () => {
     const guess = () => failureOf(world.operator.auth.issueOperatorToken({ credential: 'cro_wrong', organizationId: '' }));
     for (let i = 0; i < 20; i++) await guess();
     const rows = await world.rows<{ count: number }>(
       `select count from auth.audit where action = 'operator.token' and outcome = 'unauthenticated'`,
     );
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(20);
-    // The minute may have ended in between.
+    // A new minute may have begun meanwhile.
     expect(rows.length).toBeLessThanOrEqual(2);
 
     for (let i = 0; i < 300; i++) {
@@ -196,7 +197,7 @@ describe('the audit trail', () => {
 describe('reading the trail', () => {
   beforeAll(() => world.load([organization('globex'), user('globex', ANN)]));
 
-  it('shows an organization its own entries, newest first', async () => {
+  it('returns only the entries of the organization, newest first', async () => {
     for (const tenant of ['acme', 'globex']) {
       const entries = await trail(tenant, 1000);
       expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set([tenant]));
@@ -207,10 +208,10 @@ describe('reading the trail', () => {
     expect((await trail('nowhere')).map(({ action }) => action)).toEqual(['audit.list']);
   });
 
-  it('shows all entries to an operator of no organization, some of them without an organization', async () => {
+  it('returns all entries, including those without an organization, for an operator token without an organization', async () => {
     const entries = await trail(undefined, 1000);
     const [{ all } = { all: '' }] = await world.rows<{ all: string }>('select count(*) as all from auth.audit');
-    // The reading has an entry, too.
+    // This read has added one more entry.
     expect(entries).toHaveLength(Number(all) - 1);
     expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme', 'globex', 'nowhere', '']));
     expect(entries.filter(({ organizationId }) => organizationId === '').map(({ action }) => action)).toContain(
@@ -218,7 +219,7 @@ describe('reading the trail', () => {
     );
   });
 
-  it('answers 100 entries by default, and at most 1000', async () => {
+  it('returns 100 entries by default, and at most 1000', async () => {
     await world.rows(`insert into auth.audit (organization, actor, action, target)
       select case when i % 2 = 0 then 'acme' else 'globex' end, 'many', 'test', i::text from generate_series(1, 2400) i`);
     expect((await trail('acme')).map(({ target }) => target)).toEqual(
@@ -233,7 +234,7 @@ describe('reading the trail', () => {
 });
 
 describe('RecordAudit', () => {
-  it("records the coming action of another service, in the operator's organization and name", async () => {
+  it("records an action that another service is about to take, with the operator's name and organization", async () => {
     expect(await entriesOf(() => record('calls.import', '7 records', 'globex'))).toEqual(['globex local calls.import 7 records']);
     expect(await trail('globex', 1)).toMatchObject([
       {
@@ -247,7 +248,7 @@ describe('RecordAudit', () => {
     ]);
   });
 
-  it('takes an action of 1 to 100 characters and a target of at most 500', async () => {
+  it('accepts an action of 1 to 100 characters and a target of at most 500', async () => {
     expect(await failureOf(record('x', ''))).toBeUndefined();
     expect(await failureOf(record('😀'.repeat(100), '😀'.repeat(500)))).toBeUndefined();
     for (const [field, action, target] of [

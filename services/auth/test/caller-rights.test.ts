@@ -7,9 +7,12 @@ import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createToken } from '@crs/testing/credentials';
-import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
 
-/** The right that a key needs, or the scopes of which a user needs one. `none`: neither keys nor users may call, or no right is looked at. */
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+/** What an RPC requires: a right of the key, or one of these scopes of the user. `none`: neither may call it, or it checks no right. */
 type Needs = 'read' | 'write surface' | 'write' | readonly OAuthScope[] | 'none';
 type Definition = Record<string, { requestStream: boolean; requestDeserialize: (bytes: Buffer) => unknown }>;
 type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
@@ -72,16 +75,16 @@ const KEY_RIGHTS = [true, false].flatMap((writeSurface) => [true, false].map((re
 
 const REFUSED = { kind: 'permission_denied', reason: 'INSUFFICIENT_SCOPE' };
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 let userId: string;
 const clients: Record<string, AnyClient> = {};
 
 beforeAll(async () => {
-  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
-  const [ann] = await world.rows<{ id: string }>(
-    `select user_id as id from auth.users where organization = 'acme' and email = $1`,
-    [ANN],
-  );
+  world = await sharedAuthWorld([...peopleAndProjects([ACME, GLOBEX]), organization(ACME, { write_surface: true })]);
+  const [ann] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [
+    ACME,
+    ANN,
+  ]);
   userId = ann!.id;
   const { addresses } = world.stack;
   for (const [service, [definition]] of Object.entries(NEEDS)) {
@@ -89,34 +92,33 @@ beforeAll(async () => {
     clients[service] = client(definition, { name: service, address, timeoutMs: 5_000, retry: false }) as unknown as AnyClient;
   }
 });
-afterAll(async () => {
+afterAll(() => {
   for (const each of Object.values(clients)) (each as unknown as { close(): void }).close();
-  await world?.close();
 });
 
-/** Calls with an empty request, by a token for the identity. */
-async function ask(service: string, method: string, identity: Identity) {
+/** @returns the failure, or undefined if the call succeeds */
+async function callWithEmptyRequest(service: string, method: string, identity: Identity) {
   const definition = NEEDS[service]![0][method]!;
-  // A line's messages have their body as second field.
+  // The messages of a stream have the request as their second field, `body`.
   const request = definition.requestStream
     ? ((definition.requestDeserialize(Buffer.of(0x12, 0)) as { body?: unknown }).body ?? {})
     : definition.requestDeserialize(Buffer.alloc(0));
   return failureOf(clients[service]![method]!(request, { token: await world.signer.sign(identity, 30) }));
 }
 
-const user = (scopes: string[]): Identity => ({ kind: 'user', organization: 'acme', userId, scopes });
+const user = (scopes: string[]): Identity => ({ kind: 'user', organization: ACME, userId, scopes });
 const key = (rights: { writeSurface: boolean; readOnly: boolean }): Identity => ({
   kind: 'organization',
-  organization: 'acme',
+  organization: ACME,
   keyId: 'k',
   allowedFields: [],
   anonymize: false,
   ...rights,
 });
 
-it('a token for projects:read gets no call', async () => {
-  expect(await ask('calls', 'getUserCall', user(['projects:read']))).toMatchObject(REFUSED);
-  expect(await ask('calls', 'getUserCall', user(['calls:read']))).toMatchObject({ kind: 'not_found' });
+it('a user token with only the scope projects:read gets no call', async () => {
+  expect(await callWithEmptyRequest('calls', 'getUserCall', user(['projects:read']))).toMatchObject(REFUSED);
+  expect(await callWithEmptyRequest('calls', 'getUserCall', user(['calls:read']))).toMatchObject({ kind: 'not_found' });
 });
 
 describe('a caller token', () => {
@@ -127,9 +129,9 @@ describe('a caller token', () => {
     return (await failureOf(clients[service]![READS[service]]!(request, { token })))?.kind ?? 'answered';
   };
   const authenticate = async (audiences: string[]) =>
-    world.auth.authenticateToken({ accessToken: await createToken(world.operator, 'acme', ANN), audiences });
+    world.auth.authenticateToken({ accessToken: await createToken(world.operator, ACME, ANN), audiences });
 
-  it('is for one service, and for auth', async () => {
+  it('is accepted only by the service that it was issued for, and by auth', async () => {
     const { callerTokens } = await authenticate(services);
     expect(Object.keys(callerTokens)).toEqual(services);
     for (const [audience, token] of Object.entries(callerTokens)) {
@@ -142,7 +144,7 @@ describe('a caller token', () => {
   });
 
   it.each([[], ['auth of no such service'], ['Calls'], [''], ['calls', ...Array.from({ length: 10 }, () => 'calls')]])(
-    'is not made for %j',
+    'is not issued for %j',
     async (...audiences) => {
       expect(await failureOf(authenticate(audiences))).toMatchObject({ kind: 'invalid_argument', field: 'audiences' });
     },
@@ -154,7 +156,7 @@ describe.each(rpcs)('%s.%s', (service, method, needs) => {
     expect(needs).toBeDefined();
     if (Array.isArray(needs)) {
       for (const scopes of SCOPE_SETS) {
-        const failure = await ask(service, method, user(scopes));
+        const failure = await callWithEmptyRequest(service, method, user(scopes));
         if (needs.some((scope) => scopes.includes(scope))) expect(failure?.kind, scopes.join()).not.toBe('permission_denied');
         else expect(failure, scopes.join()).toMatchObject(REFUSED);
       }
@@ -162,7 +164,7 @@ describe.each(rpcs)('%s.%s', (service, method, needs) => {
     }
     if (needs === 'none') return;
     for (const rights of KEY_RIGHTS) {
-      const failure = await ask(service, method, key(rights));
+      const failure = await callWithEmptyRequest(service, method, key(rights));
       const { writeSurface, readOnly } = rights;
       const suffices = needs === 'read' || (writeSurface && (needs === 'write surface' || !readOnly));
       if (suffices) expect(failure?.kind, JSON.stringify(rights)).not.toBe('permission_denied');

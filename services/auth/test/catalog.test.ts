@@ -11,6 +11,8 @@ afterAll(() => database?.drop());
 
 const names = async (text: string) => (await query<{ name: string }>(database.url, text)).map(({ name }) => name);
 
+/** The roles of the schemas. Tests of migrations make other roles on this server meanwhile. */
+const OUR_ROLES = `rolname in (select 'crs_' || nspname from pg_namespace)`;
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$|install$)' and c.relname <> 'migrations'`;
 /** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
@@ -42,11 +44,11 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('is behind row-level security, forced, except for the two directories', async () => {
+  it('has row-level security, forced for its owner too, except for the two directories', async () => {
     expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
   });
 
-  it("has one policy for its owner and one by tenant for the service's role; only two tables have another", async () => {
+  it("has one policy for its owner and one by tenant for the service's role; only two tables have further policies", async () => {
     const policies = await names(`select format('%s %s.%s %s %s %s', p.polname, n.nspname, c.relname, p.polcmd,
         pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)) as name
       from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace`);
@@ -66,7 +68,7 @@ describe('every table of every service', () => {
       `retention auth.audit d (${isAbove} AND (at < (now() - '90 days'::interval))) `,
     ];
     expect(policies.sort()).toEqual([...above, ...expected].sort());
-    // Citus makes a permissive one of it on its workers.
+    // Citus turns a restrictive policy into a permissive one on its workers.
     expect(await names('select polname as name from pg_policy where not polpermissive')).toEqual([]);
   });
 
@@ -104,7 +106,7 @@ describe('every key and index', () => {
     expect(strays).toEqual([]);
   });
 
-  it('exists for every table', async () => {
+  it('includes a primary key for every table', async () => {
     const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
     expect(without).toEqual([]);
@@ -115,42 +117,40 @@ describe("the services' roles", () => {
   const schemas = () =>
     names(`select n.nspname as name from pg_namespace n join pg_roles r on r.rolname = 'crs_' || n.nspname order by 1`);
 
-  it('are one for each schema, and log in', async () => {
+  it('exist once for each schema, and can log in', async () => {
     expect(await schemas()).toEqual(expect.arrayContaining(['auth', 'calls']));
     const rest = await names(
       `select distinct n.nspname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${OURS} order by 1`,
     );
     expect(rest).toEqual(await schemas());
-    expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and not rolcanlogin`)).toEqual([]);
+    expect(await names(`select rolname as name from pg_roles where ${OUR_ROLES} and not rolcanlogin`)).toEqual([]);
   });
 
-  it("have no power above row-level security: they are no superusers, can't bypass it, and can't create roles or databases", async () => {
+  it("can't get around row-level security: they are not superusers, can't bypass it, and can't create roles or databases", async () => {
     const above = `rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication`;
-    expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and (${above})`)).toEqual([]);
+    expect(await names(`select rolname as name from pg_roles where ${OUR_ROLES} and (${above})`)).toEqual([]);
   });
 
-  it('own nothing and are members of nothing', async () => {
+  it('own nothing, and are members of no role', async () => {
     expect(
       await names(`select r.rolname || ' ' || d.classid::regclass as name from pg_shdepend d join pg_roles r on r.oid = d.refobjid
-        where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and r.rolname ~ '^crs_'
+        where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and ${OUR_ROLES}
           -- Not other databases of the server, nor what imports stage rows in.
           and d.dbid in (0, (select oid from pg_database where datname = current_database()))
           and d.objid not in (select oid from pg_class where relpersistence = 't')`),
     ).toEqual([]);
     expect(
-      await names(
-        `select r.rolname as name from pg_auth_members m join pg_roles r on r.oid = m.member where r.rolname ~ '^crs_'`,
-      ),
+      await names(`select r.rolname as name from pg_auth_members m join pg_roles r on r.oid = m.member where ${OUR_ROLES}`),
     ).toEqual([]);
   });
 
   it('can use only their own schema, and create nothing in it', async () => {
     const entries = await names(`select r.rolname || ' ' || n.nspname as name from pg_roles r, pg_namespace n
-      where r.rolname ~ '^crs_' and n.nspname in (select substr(rolname, 5) from pg_roles where rolname ~ '^crs_')
+      where ${OUR_ROLES} and n.nspname in (select substr(rolname, 5) from pg_roles where ${OUR_ROLES})
         and has_schema_privilege(r.oid, n.oid, 'usage') order by 1`);
     expect(entries).toEqual((await schemas()).map((schema) => `crs_${schema} ${schema}`));
     expect(
-      await names(`select r.rolname as name from pg_roles r, pg_namespace n where r.rolname ~ '^crs_'
+      await names(`select r.rolname as name from pg_roles r, pg_namespace n where ${OUR_ROLES}
         and n.nspname !~ '^pg_' and has_schema_privilege(r.oid, n.oid, 'create')`),
     ).toEqual([]);
   });

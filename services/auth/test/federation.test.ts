@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
-import { ANN_OF_GLOBEX, BOB_OF_GLOBEX, startFederation, type FederationWorld } from './_federation.ts';
+import { ANN_OF_GLOBEX, BOB_OF_GLOBEX, sharedFederation, type FederationWorld } from './_federation.ts';
 import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { CLIENT } from './_identity-provider.ts';
 import { askedBy, hiddenFields, type Answer } from './_sign-in.ts';
@@ -11,9 +11,8 @@ import { askedBy, hiddenFields, type Answer } from './_sign-in.ts';
 /** Two organizations with the same people. Each has its own provider. */
 let world: FederationWorld;
 beforeAll(async () => {
-  world = await startFederation();
+  world = await sharedFederation();
 });
-afterAll(() => world?.close());
 beforeEach(() => world.reset());
 
 const ann = { sub: 'ann-1', email: ANN, email_verified: true };
@@ -37,9 +36,9 @@ describe('a user of an organization with a provider of its own', () => {
   });
 
   it('is sent with the parameters that the standards require', async () => {
-    const { away } = await world.begin('acme');
-    expect(away.origin + away.pathname).toBe(`${world.idps.acme.issuer}/auth`);
-    expect(Object.fromEntries(away.searchParams)).toEqual({
+    const { externalUrl } = await world.begin('acme');
+    expect(externalUrl.origin + externalUrl.pathname).toBe(`${world.idps.acme.issuer}/auth`);
+    expect(Object.fromEntries(externalUrl.searchParams)).toEqual({
       client_id: CLIENT.clientId,
       redirect_uri: 'http://tools.example/sign-in/callback/acme',
       response_type: 'code',
@@ -60,14 +59,14 @@ describe('a user of an organization with a provider of its own', () => {
     const named = await browser.submit(unknown.page, { email, organization: 'ACME' });
     expect(named.page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
     expect(named.page.text).not.toContain('name="password"');
-    const { away } = await browser.submit(named.page, {});
-    expect(away!.searchParams.get('login_hint')).toBe(email);
-    const back = await world.idps.acme.signIn(away!);
+    const { externalUrl } = await browser.submit(named.page, {});
+    expect(externalUrl!.searchParams.get('login_hint')).toBe(email);
+    const back = await world.idps.acme.signIn(externalUrl!);
     const consent = await browser.open(back.pathname + back.search);
     expect(consent.page.text).toContain('value="allow"');
   });
 
-  it('is recognized by the account afterwards, even if the e-mail changes', async () => {
+  it("is recognized by the provider's account id afterwards, even if the e-mail changes", async () => {
     world.idps.acme.person = ann;
     await world.connect('acme');
     for (const person of [
@@ -87,8 +86,8 @@ describe('a user of an organization with a provider of its own', () => {
     expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
   });
 
-  it('is found by the e-mail of userinfo if the id token has none; userinfo is asked only the first time', async () => {
-    const { issuer, asked } = world.thin;
+  it('is found by the e-mail of userinfo if the id token has none; userinfo is called only the first time', async () => {
+    const { issuer, requestedPaths } = world.thin;
     await world.setProvider('globex', { ...CLIENT, issuer });
     world.thin.person = annOfGlobex;
     expect(await world.whoIs((await world.connect('globex', world.thin)).accessToken)).toEqual({
@@ -96,16 +95,16 @@ describe('a user of an organization with a provider of its own', () => {
       email: ANN_OF_GLOBEX,
     });
     await world.connect('globex', world.thin);
-    expect(asked.filter((path) => path === '/me')).toHaveLength(1);
+    expect(requestedPaths.filter((path) => path === '/me')).toHaveLength(1);
   });
 
-  it('is signed in at a provider that knows us without a secret', async () => {
+  it('is signed in at a provider where we are a public client', async () => {
     await world.setProvider('globex', { issuer: world.open.issuer, clientId: CLIENT.clientId });
     world.open.person = annOfGlobex;
     expect(await world.whoIs((await world.connect('globex', world.open)).accessToken)).toMatchObject({ organization: 'globex' });
   });
 
-  it('is signed in at a provider that names its issuer neither in its answers nor in its metadata', async () => {
+  it('is signed in at a provider that names its issuer neither in its responses nor in its metadata', async () => {
     await world.setProvider('acme', { ...CLIENT, issuer: world.nameless.issuer });
     world.nameless.person = ann;
     expect(await world.whoIs((await world.connect('acme', world.nameless)).accessToken)).toMatchObject({ email: ANN });
@@ -116,8 +115,8 @@ describe('a user of an organization with a provider of its own', () => {
     await world.connect('acme');
     const browser = world.browser();
     const { page } = await browser.open('/connections?organization=acme');
-    const { away } = await browser.submit(page, {});
-    const back = await world.idps.acme.signIn(away!);
+    const { externalUrl } = await browser.submit(page, {});
+    const back = await world.idps.acme.signIn(externalUrl!);
     const list = await browser.open(back.pathname + back.search);
     expect(list.path).toBe('/connections');
     expect(list.page.text).toContain(ANN);
@@ -138,17 +137,17 @@ describe('a user of an organization with a provider of its own', () => {
     ).toEqual(['expires', 'httponly', 'path=/', 'samesite=lax', 'secure']);
     const [, expires] = /expires=([^;]+)/.exec(cookie!)!;
     expect(Date.parse(expires!) - Date.now()).toBeLessThanOrEqual(600_000);
-    const { state, nonce } = Object.fromEntries(new URL((await browser.follow(sent)).away!).searchParams);
+    const { state, nonce } = Object.fromEntries(new URL((await browser.follow(sent)).externalUrl!).searchParams);
     for (const secret of [state!, nonce!, 'acme'])
       expect(Buffer.from(cookie!.split(/[=;]/)[1]!, 'base64url').toString('latin1')).not.toContain(secret);
   });
 
   it('is linked once, even by many sign-ins at the same time', async () => {
     world.idps.acme.person = ann;
-    const begun = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
+    const signIns = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
     const pages = await Promise.all(
-      begun.map(async ({ browser, away }) => {
-        const back = await world.idps.acme.signIn(away);
+      signIns.map(async ({ browser, externalUrl }) => {
+        const back = await world.idps.acme.signIn(externalUrl);
         return (await browser.open(back.pathname + back.search)).page;
       }),
     );
@@ -156,7 +155,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(await world.links()).toHaveLength(1);
   });
 
-  it('can continue at any replica', async () => {
+  it('can continue the sign-in at any replica', async () => {
     world.idps.acme.person = ann;
     const { accessToken } = await world.connect('acme', world.idps.acme, world.browserOfReplicas());
     expect(await world.whoIs(accessToken)).toEqual({ organization: 'acme', email: ANN });
@@ -187,59 +186,59 @@ describe('two organizations with the same people', () => {
 });
 
 describe('the domain of an e-mail', () => {
-  const asked = async (email: string, path = world.authorizePath()) => {
+  const pageAfter = async (email: string, path = world.authorizePath()) => {
     const browser = world.browser();
     const { page } = await browser.open(path);
     return (await browser.submit(page, { email })).page;
   };
 
   it('leads to the one organization that lists it, and to no other', async () => {
-    expect((await asked('nobody@GLOBEX.example')).text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
-    expect((await asked(ANN, '/connections')).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+    expect((await pageAfter('nobody@GLOBEX.example')).text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
+    expect((await pageAfter(ANN, '/connections')).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
     for (const domain of ['mail.acme.example', 'acme.example.evil.test', 'nowhere.example'])
-      expect(askedBy(await asked(`ann@${domain}`)), domain).toEqual(['email', 'organization']);
+      expect(askedBy(await pageAfter(`ann@${domain}`)), domain).toEqual(['email', 'organization']);
   });
 
-  it('counts less than an organization that the person has named', async () => {
-    const page = await asked('ann@globex.example', `${world.authorizePath()}&organization=nowhere`);
+  it('is ignored if the person has named an organization', async () => {
+    const page = await pageAfter('ann@globex.example', `${world.authorizePath()}&organization=nowhere`);
     expect([askedBy(page), page.text.includes('<bdi>nowhere</bdi>')]).toEqual([['email', 'password'], true]);
   });
 
-  it('does not count once the organization has no provider', async () => {
+  it('is ignored once its organization has no provider', async () => {
     await world.setProvider('globex', { issuer: '' });
-    expect(askedBy(await asked('ann@globex.example'))).toEqual(['email', 'organization']);
+    expect(askedBy(await pageAfter('ann@globex.example'))).toEqual(['email', 'organization']);
   });
 });
 
 describe('the default organization', () => {
-  const asked = async (email: string) => {
+  const pageAfter = async (email: string) => {
     const browser = world.browserOfDefault();
     const { page } = await browser.open('/connections');
     return (await browser.submit(page, { email })).page;
   };
-  const isAskedBy = (page: Answer, organization: string) => page.text.includes(`<bdi>${organization}</bdi>`);
+  const namesOrganization = (page: Answer, organization: string) => page.text.includes(`<bdi>${organization}</bdi>`);
 
-  it('does not stand in for people whose domain belongs to another organization', async () => {
+  it('is not assumed for people whose domain belongs to another organization', async () => {
     await world.setProvider('acme', { issuer: '' });
-    const page = await asked('ann@globex.example');
-    expect(isAskedBy(page, 'globex')).toBe(true);
+    const page = await pageAfter('ann@globex.example');
+    expect(namesOrganization(page, 'globex')).toBe(true);
     expect(page.text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
-    expect(isAskedBy(await asked('ann@unlisted.example'), 'acme')).toBe(true);
+    expect(namesOrganization(await pageAfter('ann@unlisted.example'), 'acme')).toBe(true);
   });
 
-  it('stands in for nobody while it has a provider: its domains name its people', async () => {
-    expect((await asked(ANN)).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
-    const page = await asked('ann@unlisted.example');
-    expect([askedBy(page), isAskedBy(page, 'acme')]).toEqual([['email', 'organization'], false]);
+  it('is assumed for nobody while it has a provider, because its domains identify its people', async () => {
+    expect((await pageAfter(ANN)).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+    const page = await pageAfter('ann@unlisted.example');
+    expect([askedBy(page), namesOrganization(page, 'acme')]).toEqual([['email', 'organization'], false]);
   });
 
   it('shows the same page for an account of another organization as for an unknown e-mail', async () => {
     for (const tenant of ['acme', 'globex'] as const) await world.setProvider(tenant, { issuer: '' });
-    const [known, unknown] = await Promise.all([ANN_OF_GLOBEX, 'eve@globex.example'].map(asked));
+    const [known, unknown] = await Promise.all([ANN_OF_GLOBEX, 'eve@globex.example'].map(pageAfter));
     const withoutEmail = ({ text }: Answer) =>
       text.replaceAll(/(ann|eve)@globex.example/g, '').replace(/name="csrf" value="[^"]*"/, '');
     expect(withoutEmail(known!)).toBe(withoutEmail(unknown!));
-    expect(isAskedBy(known!, 'acme')).toBe(true);
+    expect(namesOrganization(known!, 'acme')).toBe(true);
   });
 });
 

@@ -1,33 +1,36 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CallOptions } from '@crs/kit/rpc/client';
+import { tenant } from '@crs/testing/world';
 import {
   ALPHA,
   ANN,
   BOB,
   failureOf,
   organization,
-  PEOPLE_AND_PROJECTS,
+  peopleAndProjects,
   project,
-  startAuthWorld,
-  TENANTS,
+  sharedAuthWorld,
   user,
-  type AuthWorld,
+  type SharedAuthWorld,
 } from './_fixtures.ts';
+
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
+const CLOSED = tenant('closed');
 
 const NEW = '00000000-0000-4000-8000-0000000000aa';
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 /** Caller tokens of organizations with the write surface. */
 let keys: Record<string, CallOptions>;
 beforeAll(async () => {
-  world = await startAuthWorld([
-    ...PEOPLE_AND_PROJECTS,
+  world = await sharedAuthWorld([
+    ...peopleAndProjects(TENANTS),
     ...TENANTS.map((tenant) => organization(tenant, { write_surface: true })),
   ]);
   keys = {};
   for (const tenant of TENANTS) keys[tenant] = await world.asOrganization(tenant);
 });
-afterAll(() => world?.close());
 
 const idOf = async (tenant: string, email: string) =>
   (
@@ -42,7 +45,13 @@ const seenBy = async (tenant: string, email: string) => {
   const { projects, version } = await world.auth.getVisibleProjects({}, await world.asUser(tenant, email));
   return { version, ids: projects.map(({ projectId }) => projectId) };
 };
-const grant = async (projectId: string, lead: string, members: string[] = [], tenant = 'acme', caller = keys[tenant]) =>
+/** The organizations of this file that have the project. */
+const registered = (projectId: string) =>
+  world.rows('select organization from auth.projects where project_id = $1 and organization = any($2)', [
+    projectId,
+    [ACME, GLOBEX, CLOSED],
+  ]);
+const grant = async (projectId: string, lead: string, members: string[] = [], tenant = ACME, caller = keys[tenant]) =>
   world.auth.grantProject(
     {
       projectId,
@@ -53,45 +62,45 @@ const grant = async (projectId: string, lead: string, members: string[] = [], te
   );
 
 describe('GrantProject', () => {
-  it('shows a new project to its people, in that organization only', async () => {
-    const before = await seenBy('acme', BOB);
+  it('makes a new project visible to its people, in that organization only', async () => {
+    const before = await seenBy(ACME, BOB);
     expect(await grant(NEW, ANN, [BOB])).toEqual({});
-    expect(await people('acme', NEW)).toEqual([
-      { email: ANN, name: `${ANN} of acme`, lead: true },
-      { email: BOB, name: `${BOB} of acme`, lead: false },
+    expect(await people(ACME, NEW)).toEqual([
+      { email: ANN, name: `${ANN} of ${ACME}`, lead: true },
+      { email: BOB, name: `${BOB} of ${ACME}`, lead: false },
     ]);
-    const after = await seenBy('acme', BOB);
+    const after = await seenBy(ACME, BOB);
     expect(after.ids).toEqual([NEW]);
     expect(after.version).toBeGreaterThan(before.version);
-    expect(await people('globex', NEW)).toEqual([]);
-    expect((await seenBy('globex', BOB)).ids).toEqual([]);
+    expect(await people(GLOBEX, NEW)).toEqual([]);
+    expect((await seenBy(GLOBEX, BOB)).ids).toEqual([]);
   });
 
   it('changes nothing the second time, even if people were added or removed since', async () => {
-    const before = await people('acme', NEW);
+    const before = await people(ACME, NEW);
     await grant(NEW, BOB);
-    expect(await people('acme', NEW)).toEqual(before);
-    await grant(NEW.toUpperCase(), BOB, [], 'acme');
-    expect(await people('acme', NEW)).toEqual(before);
+    expect(await people(ACME, NEW)).toEqual(before);
+    await grant(NEW.toUpperCase(), BOB, [], ACME);
+    expect(await people(ACME, NEW)).toEqual(before);
   });
 
   it('refuses read-only keys, and organizations without the write surface', async () => {
-    const apiKey = await world.createKey('acme', { readOnly: true });
+    const apiKey = await world.createKey(ACME, { readOnly: true });
     const { callerTokens } = await world.auth.authenticateKey({ apiKey, audiences: ['projects'] });
     const token = callerTokens['projects']!;
     const other = '00000000-0000-4000-8000-0000000000ab';
-    expect((await failureOf(grant(other, ANN, [], 'acme', { token })))?.kind).toBe('permission_denied');
-    await world.load([organization('closed'), user('closed', ANN)]);
-    const closed = await world.asOrganization('closed');
-    expect((await failureOf(grant(other, ANN, [], 'closed', closed)))?.kind).toBe('permission_denied');
-    expect(await world.rows('select 1 from auth.projects where project_id = $1', [other])).toEqual([]);
+    expect((await failureOf(grant(other, ANN, [], ACME, { token })))?.kind).toBe('permission_denied');
+    await world.load([organization(CLOSED), user(CLOSED, ANN)]);
+    const closed = await world.asOrganization(CLOSED);
+    expect((await failureOf(grant(other, ANN, [], CLOSED, closed)))?.kind).toBe('permission_denied');
+    expect(await registered(other)).toEqual([]);
   });
 
   it("gives no role to another organization's user", async () => {
     const other = '00000000-0000-4000-8000-0000000000ac';
-    const foreign = { projectId: other, leadUserId: await idOf('globex', ANN), memberUserIds: [] };
-    expect(await failureOf(world.auth.grantProject(foreign, keys['acme']))).toBeDefined();
-    expect(await world.rows('select 1 from auth.projects where project_id = $1', [other])).toEqual([]);
+    const foreign = { projectId: other, leadUserId: await idOf(GLOBEX, ANN), memberUserIds: [] };
+    expect(await failureOf(world.auth.grantProject(foreign, keys[ACME]))).toBeDefined();
+    expect(await registered(other)).toEqual([]);
   });
 
   it.each(['', 'alpha', `{${ALPHA}}`])('refuses %j, an invalid project id', async (id) => {
@@ -100,31 +109,31 @@ describe('GrantProject', () => {
 });
 
 describe('ListProjectPeople', () => {
-  it('names everybody once, with leads as leads, in order of e-mail, including disabled users', async () => {
+  it('lists everybody once, with leads as leads, ordered by e-mail, including disabled users', async () => {
     await world.load([
-      user('acme', 'Aaron@example.com', { name: null }),
-      project('acme', ALPHA, {
+      user(ACME, 'Aaron@example.com', { name: null }),
+      project(ACME, ALPHA, {
         members: [{ email: BOB }, { email: ANN }, { email: ANN, role: 'lead' }, { email: 'aaron@example.com', role: 'lead' }],
       }),
     ]);
-    await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, await world.operate('acme'));
-    expect(await people('acme', ALPHA.toUpperCase())).toEqual([
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, await world.operate(ACME));
+    expect(await people(ACME, ALPHA.toUpperCase())).toEqual([
       { email: 'Aaron@example.com', name: undefined, lead: true },
-      { email: ANN, name: `${ANN} of acme`, lead: true },
-      { email: BOB, name: `${BOB} of acme`, lead: false },
+      { email: ANN, name: `${ANN} of ${ACME}`, lead: true },
+      { email: BOB, name: `${BOB} of ${ACME}`, lead: false },
     ]);
-    await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operate('acme'));
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operate(ACME));
   });
 
-  it('names nobody for an unknown project or an invalid id', async () => {
-    for (const id of ['00000000-0000-4000-8000-0000000000ff', 'alpha', '']) expect(await people('acme', id)).toEqual([]);
+  it('lists nobody for an unknown project or an invalid id', async () => {
+    for (const id of ['00000000-0000-4000-8000-0000000000ff', 'alpha', '']) expect(await people(ACME, id)).toEqual([]);
   });
 });
 
 describe('PutProjectGrants', () => {
   const put = async (
     grants: { projectId: string; createdBy?: string; members: { email: string; lead: boolean }[] }[],
-    tenant = 'acme',
+    tenant = ACME,
   ) => {
     const request = { grants: grants.map((each) => ({ createdBy: undefined, ...each })) };
     return (await world.auth.putProjectGrants(request, await world.operate(tenant))).outcomes;
@@ -132,16 +141,16 @@ describe('PutProjectGrants', () => {
   const CHANGED = { changed: true, refusedField: '', refusedReason: '' };
   const UNCHANGED = { ...CHANGED, changed: false };
 
-  it('replaces the people of each project, and says which projects changed', async () => {
+  it('replaces the people of each project, and returns which projects changed', async () => {
     const grants = [
       { projectId: ALPHA, createdBy: ANN.toUpperCase(), members: [{ email: BOB, lead: true }] },
       { projectId: NEW, members: [] },
     ];
     expect(await put(grants)).toEqual([CHANGED, CHANGED]);
     expect(await put(grants)).toEqual([UNCHANGED, UNCHANGED]);
-    expect((await seenBy('acme', ANN)).ids).toEqual([ALPHA]);
-    expect((await seenBy('acme', BOB)).ids).toEqual([ALPHA]);
-    expect((await seenBy('globex', ANN)).ids).toEqual([]);
+    expect((await seenBy(ACME, ANN)).ids).toEqual([ALPHA]);
+    expect((await seenBy(ACME, BOB)).ids).toEqual([ALPHA]);
+    expect((await seenBy(GLOBEX, ANN)).ids).toEqual([]);
   });
 
   it('refuses a project with an unknown user, by its field, and stores the others', async () => {
@@ -150,7 +159,7 @@ describe('PutProjectGrants', () => {
       refusedField,
       refusedReason: 'must be the e-mail of a user of this organization',
     });
-    await world.load([user('globex', 'globex@example.com')]);
+    await world.load([user(GLOBEX, 'globex@example.com')]);
     const grants = [
       { projectId: ALPHA, createdBy: 'nobody@example.com', members: [] },
       {
@@ -163,10 +172,10 @@ describe('PutProjectGrants', () => {
       { projectId: NEW, createdBy: BOB, members: [] },
     ];
     expect(await put(grants)).toEqual([refused('created_by'), refused('members[1].email'), CHANGED]);
-    expect(await people('acme', ALPHA)).toEqual([{ email: BOB, name: `${BOB} of acme`, lead: true }]);
+    expect(await people(ACME, ALPHA)).toEqual([{ email: BOB, name: `${BOB} of ${ACME}`, lead: true }]);
   });
 
-  it('takes 1,000, and not 1,001', async () => {
+  it('accepts 1,000 projects, and not 1,001', async () => {
     const many = (n: number) =>
       Array.from({ length: n }, (_, i) => ({ projectId: `00000000-0000-4000-c000-${String(i).padStart(12, '0')}`, members: [] }));
     expect(await put(many(1_000))).toHaveLength(1_000);

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createProxy, type Server as Proxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
+import { INHERITED } from '@crs/testing/inherited';
 import { guardedFetch, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
 
 const NAME = 'client.example';
@@ -13,8 +16,8 @@ let server: Server;
 let proxy: Proxy;
 let options: GuardedFetchOptions;
 let served = 0;
-/** The requests that the proxy got. It leads everybody to the one server. */
-let asked: string[];
+/** The CONNECT requests that the proxy received. It tunnels all of them to the one server. */
+let proxyRequests: string[];
 const sockets = new Set<Socket>();
 const portOf = (listener: Server | Proxy) => (listener.address() as AddressInfo).port;
 
@@ -23,7 +26,7 @@ beforeAll(async () => {
   server.on('connection', () => served++);
   proxy = createProxy((_, response) => response.writeHead(405).end());
   proxy.on('connect', (request, socket: Socket) => {
-    asked.push(`${request.url} ${request.headers['proxy-authorization']}`);
+    proxyRequests.push(`${request.url} ${request.headers['proxy-authorization']}`);
     const there = connect(portOf(server), '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       there.pipe(socket).pipe(there);
@@ -38,19 +41,19 @@ afterAll(() => {
   for (const listener of [server, proxy]) listener.close();
 });
 beforeEach(() => {
-  [asked, served] = [[], 0];
+  [proxyRequests, served] = [[], 0];
 });
 
-it('the proxy is asked for a name that DNS may not know, and the certificate is checked', async () => {
+it('a name that DNS does not resolve is fetched through the proxy, and the certificate is checked', async () => {
   expect((await guardedFetch(`https://${NAME}/client`, options)).status).toBe(200);
-  expect(asked).toEqual([`${NAME}:443 Basic ${btoa('user:word')}`]);
+  expect(proxyRequests).toEqual([`${NAME}:443 Basic ${btoa('user:word')}`]);
   await expect(guardedFetch('https://other.example/', options)).rejects.toMatchObject({
     reason: expect.stringContaining('the exchange failed'),
   });
   expect(served).toBe(2);
 });
 
-it('nobody is asked for an address inside, whether it is written or resolved', async () => {
+it('no request is sent for an internal address, whether the URL has it or its name resolves to it', async () => {
   for (const [host, addresses] of [
     ['10.0.0.1', []],
     ['[::1]', []],
@@ -61,11 +64,29 @@ it('nobody is asked for an address inside, whether it is written or resolved', a
     await expect(failed).rejects.toMatchObject({ reason: expect.stringContaining('no public address') });
   }
   await expect(guardedFetch(`https://${NAME}:8443/`, options)).rejects.toMatchObject({ reason: 'port 8443 is not 443' });
-  expect([asked, served]).toEqual([[], 0]);
+  expect([proxyRequests, served]).toEqual([[], 0]);
 });
 
-it('a host that is allowed is asked past the proxy', async () => {
+it('an allowed host is reached directly, not through the proxy', async () => {
   const host = `127.0.0.1:${portOf(server)}`;
   await expect(guardedFetch(`https://${host}/`, { ...options, allowHosts: [host] })).rejects.toThrow();
-  expect([asked, served]).toEqual([[], 1]);
+  expect([proxyRequests, served]).toEqual([[], 1]);
+});
+
+it('proxy settings in the environment are ignored', async () => {
+  const script = `
+    import net from 'node:net';
+    import { guardedFetch } from ${JSON.stringify(new URL('../src/sign-in/guarded-fetch.ts', import.meta.url).href)};
+    net.Socket.prototype.connect = function (...given) {
+      const options = given.flat()[0];
+      console.log(options.host, options.port);
+      queueMicrotask(() => this.destroy(new Error('no network')));
+      return this;
+    };
+    await guardedFetch('https://client.example/', { resolve: async () => ['93.184.215.14'] }).catch((error) => console.log(error.reason));
+  `;
+  const proxy = 'http://127.0.0.1:9';
+  const env = { ...INHERITED, NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+  expect(stdout).toBe(`${NAME} 443\nthe exchange failed\n`);
 });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tenant } from '@crs/testing/world';
 import {
   ALPHA,
   ANN,
@@ -6,22 +7,23 @@ import {
   BOB,
   failureOf,
   organization,
-  PEOPLE_AND_PROJECTS,
+  peopleAndProjects,
   project,
-  startAuthWorld,
-  TENANTS,
+  sharedAuthWorld,
   user,
-  type AuthWorld,
+  type SharedAuthWorld,
 } from './_fixtures.ts';
 
-let world: AuthWorld;
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
+
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+  world = await sharedAuthWorld(peopleAndProjects(TENANTS));
 });
-afterAll(() => world?.close());
 
 /** Sends a batch as `crs` does, but without the checks of `crs`. */
-const send = async (lines: (object | string | Buffer)[], tenant = 'acme') =>
+const send = async (lines: (object | string | Buffer)[], tenant = ACME) =>
   world.operator.importers.auth.importRecords(
     {
       lines: lines.map((line, i) => ({
@@ -37,19 +39,19 @@ const emails = async (tenant: string) =>
     ({ email }) => email,
   );
 
-describe('a batch of lines', () => {
-  it('is stored line by line: bad lines are reported by number, good ones stored', async () => {
+describe('a batch of records', () => {
+  it('is stored record by record: invalid ones are reported by line number, valid ones stored', async () => {
     const lines = [
-      user('acme', 'one@example.com'),
+      user(ACME, 'one@example.com'),
       'no JSON',
-      user('acme', 'no e-mail'),
-      user('acme', ANN),
+      user(ACME, 'no e-mail'),
+      user(ACME, ANN),
       '[]',
-      user('acme', 'two@example.com', { age: 7 }),
-      user('acme', 'three@example.com'),
+      user(ACME, 'two@example.com', { age: 7 }),
+      user(ACME, 'three@example.com'),
       Buffer.from([0x22, 0xff, 0x22]),
       '{"type": "user"',
-      { type: 'call', organization: 'acme', id: 'x' },
+      { type: 'call', organization: ACME, id: 'x' },
     ];
     const answer = await send(lines);
     expect({ ...answer, errors: answer.errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) }).toEqual({
@@ -65,30 +67,27 @@ describe('a batch of lines', () => {
         expect.stringMatching(/^100: type: must be one of organization, user/),
       ],
     });
-    expect(await emails('acme')).toEqual([ANN, BOB, 'one@example.com', 'three@example.com']);
+    expect(await emails(ACME)).toEqual([ANN, BOB, 'one@example.com', 'three@example.com']);
   });
 
-  it("stores nothing for another organization than the token's, even if a line names another", async () => {
-    const { errors, accepted } = await send([
-      user('globex', 'stranger@example.com'),
-      organization('globex', { name: 'Taken over' }),
-    ]);
+  it("stores nothing outside the token's organization, even if a record names another", async () => {
+    const { errors, accepted } = await send([user(GLOBEX, 'stranger@example.com'), organization(GLOBEX, { name: 'Taken over' })]);
     expect(accepted).toBe(0);
     expect(errors.map(({ line, field, reason }) => [line, field, reason])).toEqual([
       [10, 'organization', 'must be the organization that the batch is sent for'],
       [20, 'organization', 'must be the organization that the batch is sent for'],
     ]);
-    expect(await emails('globex')).toEqual([ANN, BOB]);
+    expect(await emails(GLOBEX)).toEqual([ANN, BOB]);
   });
 
-  it('never repeats values of a line', async () => {
+  it('gets errors that never repeat values of a record', async () => {
     const secret = 'a value that stays where it is';
     const bad = [
-      user('acme', secret),
-      user('acme', ANN, { password: secret.slice(0, 7), name: secret }),
-      { ...user('acme', ANN), [secret]: secret },
-      `{"type": "user", "organization": "acme", ${secret}`,
-      organization('acme', { allowed_fields: [secret] }),
+      user(ACME, secret),
+      user(ACME, ANN, { password: secret.slice(0, 7), name: secret }),
+      { ...user(ACME, ANN), [secret]: secret },
+      `{"type": "user", "organization": "${ACME}", ${secret}`,
+      organization(ACME, { allowed_fields: [secret] }),
     ];
     const { errors } = await send(bad);
     expect(errors).toHaveLength(bad.length);
@@ -99,33 +98,35 @@ describe('a batch of lines', () => {
     expect(await send([])).toEqual({ accepted: 0, unchanged: 0, errors: [] });
   });
 
-  it('has at most 1,000 lines', async () => {
-    const many = Array.from({ length: 1_000 }, (_, i) => user('acme', `many${i}@example.com`));
-    expect(await send(many)).toEqual({ accepted: 1_000, unchanged: 0, errors: [] });
-    expect(await send(many)).toEqual({ accepted: 0, unchanged: 1_000, errors: [] });
-    expect(await failureOf(send([...many, user('acme', 'over@example.com')]))).toMatchObject({
+  it('has at most 1,000 records', async () => {
+    const many = [user(ACME, 'last@example.com'), ...Array.from({ length: 999 }, () => 'no JSON')].toReversed();
+    const answer = await send(many);
+    expect([answer.accepted, answer.errors.length, answer.errors.at(-1)!.line]).toEqual([1, 999, 9_990]);
+    expect(await failureOf(send([...many, user(ACME, 'over@example.com')]))).toMatchObject({
       kind: 'invalid_argument',
       field: 'lines',
     });
-    expect(await emails('acme')).not.toContain('over@example.com');
+    expect(await emails(ACME)).not.toContain('over@example.com');
   });
 
   it('has at most 16 MiB', async () => {
-    const half = JSON.stringify(user('acme', 'big@example.com')).padEnd(8 * 1024 * 1024, ' ');
+    const half = JSON.stringify(user(ACME, 'big@example.com')).padEnd(8 * 1024 * 1024, ' ');
     expect(await send([half, half])).toMatchObject({ accepted: 1, unchanged: 1 });
     expect(await failureOf(send([half, half, ' ']))).toMatchObject({ kind: 'invalid_argument', field: 'lines' });
   });
 
-  it('gets a retryable answer if another import stores the same user at that moment', async () => {
-    const record = user('acme', 'race@example.com', { name: 'Ours' });
+  it('gets a retryable error if another import stores the same user at that moment', async () => {
+    const record = user(ACME, 'race@example.com', { name: 'Ours' });
     const other = `insert into auth.users (organization, user_id, email, email_folded, name)
-      values ('acme', gen_random_uuid(), 'race@example.com', 'race@example.com', 'Theirs')`;
-    expect((await world.meanwhile(other, () => failureOf(send([user('acme', 'before@example.com'), record]))))?.kind).toBe(
+      values ('${ACME}', gen_random_uuid(), 'race@example.com', 'race@example.com', 'Theirs')`;
+    expect((await world.meanwhile(other, () => failureOf(send([user(ACME, 'before@example.com'), record]))))?.kind).toBe(
       'aborted',
     );
-    expect(await emails('acme')).not.toContain('before@example.com');
+    expect(await emails(ACME)).not.toContain('before@example.com');
     expect(await send([record])).toEqual({ accepted: 1, unchanged: 0, errors: [] });
-    expect(await world.rows(`select name from auth.users where email = 'race@example.com'`)).toEqual([{ name: 'Ours' }]);
+    expect(
+      await world.rows(`select name from auth.users where organization = $1 and email = 'race@example.com'`, [ACME]),
+    ).toEqual([{ name: 'Ours' }]);
   });
 });
 
@@ -142,55 +143,55 @@ describe('the people of an imported project', () => {
     ).map(({ role }) => role);
   const lead = { email: ANN, role: 'lead' };
 
-  it('are those in the line, in that organization alone', async () => {
+  it('are those in the record, in that organization only', async () => {
     await world.load([
-      project('acme', ALPHA, { created_by: BOB, members: [lead, { email: BOB }, { email: ANN.toUpperCase(), role: 'member' }] }),
+      project(ACME, ALPHA, { created_by: BOB, members: [lead, { email: BOB }, { email: ANN.toUpperCase(), role: 'member' }] }),
     ]);
-    expect(await roles('acme', ALPHA)).toEqual([`${ANN} lead`, `${ANN} member`, `${BOB} creator`, `${BOB} member`]);
-    expect(await roles('globex', ALPHA)).toEqual([]);
+    expect(await roles(ACME, ALPHA)).toEqual([`${ANN} lead`, `${ANN} member`, `${BOB} creator`, `${BOB} member`]);
+    expect(await roles(GLOBEX, ALPHA)).toEqual([]);
   });
 
   it('are unchanged by the same people in another order', async () => {
-    const record = project('acme', ALPHA, { created_by: ANN, members: [lead, { email: BOB, role: 'member' }] });
+    const record = project(ACME, ALPHA, { created_by: ANN, members: [lead, { email: BOB, role: 'member' }] });
     await world.load([record]);
     const again = { ...record, members: [{ email: BOB.toUpperCase() }, lead] };
     expect(await world.tryLoad([record, again])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
   });
 
   it('are replaced as a whole: omitted people lose their roles, and an absent or null list means nobody', async () => {
-    const record = project('acme', ALPHA, { created_by: ANN, members: [lead] });
+    const record = project(ACME, ALPHA, { created_by: ANN, members: [lead] });
     for (const change of [{ created_by: null, members: null }, {}]) {
       await world.load([record]);
-      expect(await roles('acme', ALPHA)).toEqual([`${ANN} creator`, `${ANN} lead`]);
-      await world.load([project('acme', ALPHA, change)]);
-      expect(await roles('acme', ALPHA)).toEqual([]);
+      expect(await roles(ACME, ALPHA)).toEqual([`${ANN} creator`, `${ANN} lead`]);
+      await world.load([project(ACME, ALPHA, change)]);
+      expect(await roles(ACME, ALPHA)).toEqual([]);
     }
   });
 
-  it('are those of the later line', async () => {
+  it('are those of the later record in a file', async () => {
     await world.load([
-      project('acme', BETA, { members: [lead] }),
-      project('acme', BETA.toUpperCase(), { members: [{ email: BOB }] }),
+      project(ACME, BETA, { members: [lead] }),
+      project(ACME, BETA.toUpperCase(), { members: [{ email: BOB }] }),
     ]);
-    expect(await roles('acme', BETA)).toEqual([`${BOB} member`]);
+    expect(await roles(ACME, BETA)).toEqual([`${BOB} member`]);
   });
 
   it('are complete even if another import stores the same new project at that moment', async () => {
     const id = '00000000-0000-4000-8000-0000000000cc';
-    const other = `insert into auth.projects select organization, '${id}', user_id from auth.users where organization = 'acme' and email = '${ANN}';
-      insert into auth.project_roles select organization, '${id}', user_id, 'lead' from auth.users where organization = 'acme' and email = '${ANN}'`;
-    const before = (await world.auth.getVisibilityVersion({}, await world.asUser('acme', ANN))).version;
-    await world.meanwhile(other, () => world.load([project('acme', id, { created_by: BOB })]));
-    expect(await roles('acme', id)).toEqual([`${BOB} creator`]);
-    expect((await world.auth.getVisibilityVersion({}, await world.asUser('acme', ANN))).version).toBeGreaterThan(before);
+    const other = `insert into auth.projects select organization, '${id}', user_id from auth.users where organization = '${ACME}' and email = '${ANN}';
+      insert into auth.project_roles select organization, '${id}', user_id, 'lead' from auth.users where organization = '${ACME}' and email = '${ANN}'`;
+    const before = (await world.auth.getVisibilityVersion({}, await world.asUser(ACME, ANN))).version;
+    await world.meanwhile(other, () => world.load([project(ACME, id, { created_by: BOB })]));
+    expect(await roles(ACME, id)).toEqual([`${BOB} creator`]);
+    expect((await world.auth.getVisibilityVersion({}, await world.asUser(ACME, ANN))).version).toBeGreaterThan(before);
   });
 
   it('may be disabled', async () => {
     const setDisabled = async (disabled: boolean) =>
-      world.operator.auth.setUserDisabled({ email: BOB, disabled }, await world.operate('acme'));
+      world.operator.auth.setUserDisabled({ email: BOB, disabled }, await world.operate(ACME));
     await setDisabled(true);
-    await world.load([project('acme', BETA, { created_by: BOB, members: [{ email: BOB, role: 'lead' }] })]);
-    expect(await roles('acme', BETA)).toEqual([`${BOB} creator`, `${BOB} lead`]);
+    await world.load([project(ACME, BETA, { created_by: BOB, members: [{ email: BOB, role: 'lead' }] })]);
+    expect(await roles(ACME, BETA)).toEqual([`${BOB} creator`, `${BOB} lead`]);
     await setDisabled(false);
   });
 
@@ -204,18 +205,22 @@ describe('the people of an imported project', () => {
     ['members[0].role', 'must be one of lead, member', { members: [{ email: ANN, role: 'owner' }] }],
     ['members[0].since', 'is not a known property', { members: [{ email: ANN, since: '2025' }] }],
     ['id', 'must be a UUID', { id: 'alpha' }],
-    ['organization', 'must be an organization that exists', { organization: 'nowhere' }],
+    ['organization', 'must be an organization that exists', { organization: tenant('nowhere') }],
   ])('are refused with a bad %s: %s', async (field, reason, change) => {
-    await world.load([user('globex', 'globex@example.com'), project('acme', BETA, { created_by: ANN })]);
+    await world.load([user(GLOBEX, 'globex@example.com'), project(ACME, BETA, { created_by: ANN })]);
     const tables = () =>
-      Promise.all(['projects', 'project_roles'].map((table) => world.rows(`select * from auth.${table} order by 1, 2, 3`)));
+      Promise.all(
+        ['projects', 'project_roles'].map((table) =>
+          world.rows(`select * from auth.${table} where organization = any($1) order by 1, 2, 3`, [TENANTS]),
+        ),
+      );
     const before = await tables();
-    expect((await world.tryLoad([{ ...project('acme', BETA), ...change }])).refused).toEqual([`1: ${field}: ${reason}`]);
+    expect((await world.tryLoad([{ ...project(ACME, BETA), ...change }])).refused).toEqual([`1: ${field}: ${reason}`]);
     expect(await tables()).toEqual(before);
   });
 });
 
-it('counts the lines of two organizations in one file', async () => {
+it('an import of one file counts the records of two organizations', async () => {
   const records = TENANTS.flatMap((tenant) => [
     user(tenant, 'mixed@example.com'),
     project(tenant, ALPHA, { created_by: 'mixed@example.com' }),

@@ -1,16 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tenant } from '@crs/testing/world';
 import { verifyPassword } from '../src/domain/password.ts';
-import { ANN, organization, startAuthWorld, TENANTS, user, type AuthWorld } from './_fixtures.ts';
+import { ANN, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
 
-let world: AuthWorld;
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
+
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+  world = await sharedAuthWorld(TENANTS.map((id) => organization(id)));
 });
-afterAll(() => world?.close());
 
-const stored = async (email: string, tenant = 'acme') =>
+const stored = async (email: string, tenant = ACME) =>
   (await world.operator.auth.listUsers({}, await world.operate(tenant))).users.find((each) => each.email === email);
-const hashOf = async (email: string, tenant = 'acme') => {
+const hashOf = async (email: string, tenant = ACME) => {
   const [row] = await world.rows<{ hash: string }>(
     'select password_hash as hash from auth.users where organization = $1 and email = $2',
     [tenant, email],
@@ -26,7 +29,7 @@ const SECOND = 'quiet otters mend clocks';
 
 describe('an imported user', () => {
   it('has the given fields, and is unchanged the second time', async () => {
-    const ann = user('acme', ANN, { name: 'Ann', password: FIRST });
+    const ann = user(ACME, ANN, { name: 'Ann', password: FIRST });
     expect(await outcomeOf(ann)).toBe('accepted');
     const first = await stored(ANN);
     expect(first).toMatchObject({ email: ANN, name: 'Ann', hasPassword: true, disabled: false });
@@ -35,13 +38,13 @@ describe('an imported user', () => {
   });
 
   it('needs only an e-mail', async () => {
-    expect(await outcomeOf({ type: 'user', organization: 'acme', email: 'bare@example.com' })).toBe('accepted');
+    expect(await outcomeOf({ type: 'user', organization: ACME, email: 'bare@example.com' })).toBe('accepted');
     expect(await stored('bare@example.com')).toMatchObject({ name: '', hasPassword: false });
   });
 
   it('keeps fields that are absent or null', async () => {
     const email = 'keeps@example.com';
-    const record = { type: 'user', organization: 'acme', email };
+    const record = { type: 'user', organization: ACME, email };
     await world.load([{ ...record, name: 'Keeps', password: FIRST }]);
     const before = await stored(email);
     expect(await outcomeOf(record)).toBe('unchanged');
@@ -50,18 +53,18 @@ describe('an imported user', () => {
     expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
   });
 
-  it('is found by an e-mail in any case and Unicode form, and takes the new spelling', async () => {
-    await world.load([user('acme', 'Café@example.com')]);
+  it('is found by an e-mail in any case and Unicode form, and gets the new spelling', async () => {
+    await world.load([user(ACME, 'Café@example.com')]);
     const before = await stored('Café@example.com');
-    expect(await outcomeOf(user('acme', 'CAFE\u0301@EXAMPLE.com', { name: before!.name }))).toBe('accepted');
+    expect(await outcomeOf(user(ACME, 'CAFE\u0301@EXAMPLE.com', { name: before!.name }))).toBe('accepted');
     expect(await stored('CAFE\u0301@EXAMPLE.com')).toEqual({ ...before, email: 'CAFE\u0301@EXAMPLE.com' });
     expect(await stored('Café@example.com')).toBeUndefined();
   });
 
-  it('is disabled by true, which ends tokens and is audited; nothing enables it', async () => {
-    const record = { type: 'user', organization: 'acme', email: 'leaver@example.com' };
+  it('is disabled by "disabled": true, which ends tokens and is audited; no import enables the user again', async () => {
+    const record = { type: 'user', organization: ACME, email: 'leaver@example.com' };
     await world.load([record]);
-    const acme = await world.operate('acme');
+    const acme = await world.operate(ACME);
     const { accessToken } = await world.operator.auth.createToken({ email: record.email, scopes: [], expiresInSeconds: 0 }, acme);
     expect(await outcomeOf({ ...record, disabled: false })).toBe('unchanged');
     expect((await stored(record.email))!.disabled).toBe(false);
@@ -76,12 +79,12 @@ describe('an imported user', () => {
     });
   });
 
-  it('may be new and disabled', async () => {
-    await world.load([{ type: 'user', organization: 'acme', email: 'gone@example.com', disabled: true }]);
+  it('can be created disabled', async () => {
+    await world.load([{ type: 'user', organization: ACME, email: 'gone@example.com', disabled: true }]);
     expect((await stored('gone@example.com'))!.disabled).toBe(true);
   });
 
-  it('is another person in the other organization', async () => {
+  it('is a separate user in each organization', async () => {
     await world.load(
       TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} otters mend clocks` })),
     );
@@ -95,16 +98,16 @@ describe('an imported user', () => {
     expect(ids.size).toBe(2);
   });
 
-  it('has the fields of the later line', async () => {
-    const lines = [user('acme', 'later@example.com', { name: 'First' }), user('acme', 'LATER@example.com', { name: 'Second' })];
+  it('has the fields of the later record in a file', async () => {
+    const lines = [user(ACME, 'later@example.com', { name: 'First' }), user(ACME, 'LATER@example.com', { name: 'Second' })];
     expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
     expect(await stored('LATER@example.com')).toMatchObject({ name: 'Second' });
   });
 
-  it('stays disabled', async () => {
-    await world.load([user('acme', 'off@example.com')]);
-    await world.operator.auth.setUserDisabled({ email: 'off@example.com', disabled: true }, await world.operate('acme'));
-    expect(await outcomeOf(user('acme', 'off@example.com', { name: 'Changed', password: FIRST }))).toBe('accepted');
+  it('stays disabled if imported again', async () => {
+    await world.load([user(ACME, 'off@example.com')]);
+    await world.operator.auth.setUserDisabled({ email: 'off@example.com', disabled: true }, await world.operate(ACME));
+    expect(await outcomeOf(user(ACME, 'off@example.com', { name: 'Changed', password: FIRST }))).toBe('accepted');
     expect(await stored('off@example.com')).toMatchObject({ name: 'Changed', disabled: true });
   });
 });
@@ -112,38 +115,38 @@ describe('an imported user', () => {
 describe('an imported password', () => {
   it('is set if the user has none, and never replaces one', async () => {
     const email = 'none@example.com';
-    await world.load([user('acme', email)]);
-    expect(await outcomeOf(user('acme', email, { password: FIRST }))).toBe('accepted');
+    await world.load([user(ACME, email)]);
+    expect(await outcomeOf(user(ACME, email, { password: FIRST }))).toBe('accepted');
     const hash = await hashOf(email);
     expect(await verifyPassword(FIRST, hash)).toBe(true);
-    expect(await outcomeOf(user('acme', email, { password: SECOND }))).toBe('unchanged');
-    expect(await outcomeOf(user('acme', email, { password: SECOND, name: 'New' }))).toBe('accepted');
+    expect(await outcomeOf(user(ACME, email, { password: SECOND }))).toBe('unchanged');
+    expect(await outcomeOf(user(ACME, email, { password: SECOND, name: 'New' }))).toBe('accepted');
     expect(await hashOf(email)).toBe(hash);
   });
 
-  it('is the first one in a file, as a later one would replace it', async () => {
+  it('is the first one in a file, because an import replaces no password', async () => {
     const email = 'file@example.com';
     await world.load([
-      user('acme', email),
-      user('acme', email.toUpperCase(), { password: FIRST }),
-      user('acme', email, { password: SECOND }),
-      user('globex', email, { password: SECOND }),
+      user(ACME, email),
+      user(ACME, email.toUpperCase(), { password: FIRST }),
+      user(ACME, email, { password: SECOND }),
+      user(GLOBEX, email, { password: SECOND }),
     ]);
     expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
-    expect(await verifyPassword(SECOND, await hashOf(email, 'globex'))).toBe(true);
+    expect(await verifyPassword(SECOND, await hashOf(email, GLOBEX))).toBe(true);
   });
 
-  it('is checked only where it would be set: a file with an old password can be imported again', async () => {
+  it('is checked only if it would be set: a file with an old password can be imported again', async () => {
     const email = 'old@example.com';
-    await world.load([user('acme', email, { password: FIRST })]);
+    await world.load([user(ACME, email, { password: FIRST })]);
     const before = await hashOf(email);
-    expect(await outcomeOf(user('acme', email, { password: 'password12345' }))).toBe('unchanged');
+    expect(await outcomeOf(user(ACME, email, { password: 'password12345' }))).toBe('unchanged');
     expect(await hashOf(email)).toBe(before);
   });
 
-  it('of a refused line leaves the next line of the user to set one', async () => {
+  it('of a refused record is not set, and a later record of the user can set one', async () => {
     const email = 'second.try@example.com';
-    const lines = [user('acme', email, { password: 'password12345' }), user('acme', email, { password: SECOND })];
+    const lines = [user(ACME, email, { password: 'password12345' }), user(ACME, email, { password: SECOND })];
     expect(await world.tryLoad(lines)).toMatchObject({
       accepted: 1,
       refused: [expect.stringMatching(/^1: password: is too easy/)],
@@ -153,13 +156,13 @@ describe('an imported password', () => {
 
   it('does not replace one set by an operator', async () => {
     const email = 'operator@example.com';
-    await world.operator.auth.createUser({ email, name: 'X', password: FIRST }, await world.operate('acme'));
-    await world.load([user('acme', email, { password: SECOND })]);
+    await world.operator.auth.createUser({ email, name: 'X', password: FIRST }, await world.operate(ACME));
+    await world.load([user(ACME, email, { password: SECOND })]);
     expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
   });
 });
 
-describe('a line of a user', () => {
+describe('a user record', () => {
   const EMAIL = 'must be an e-mail address of 3 to 254 characters';
   const SHORTEST = 'x8f3kQz2pLw4';
   const GUESSABLE =
@@ -173,10 +176,10 @@ describe('a line of a user', () => {
     [{ password: SHORTEST }],
     [{ password: SHORTEST.padEnd(256, 'x') }],
     [{ password: `${SHORTEST}${'😀'.repeat(244)}` }],
-  ])('is taken at the limit: %j', async (change) => {
-    expect(
-      await outcomeOf({ type: 'user', organization: 'acme', email: 'limit@example.com', name: 'x', ...change }),
-    ).not.toContain(':');
+  ])('is accepted at the limit: %j', async (change) => {
+    expect(await outcomeOf({ type: 'user', organization: ACME, email: 'limit@example.com', name: 'x', ...change })).not.toContain(
+      ':',
+    );
   });
 
   it.each<[string, string, object]>([
@@ -201,12 +204,12 @@ describe('a line of a user', () => {
     ['password', GUESSABLE, { password: 'Gertrude Winterbottom', name: 'Gertrude Winterbottom' }],
     ['is_admin', 'is not a known property', { is_admin: false }],
     ['id', 'is not a known property', { id: 'x' }],
-    ['organization', 'must be an organization that exists', { organization: 'nowhere' }],
+    ['organization', 'must be an organization that exists', { organization: tenant('nowhere') }],
     ['organization', 'is required', { organization: undefined }],
   ])('is refused with a bad %s: %s', async (field, reason, change) => {
-    const before = await world.rows('select * from auth.users order by 1, 2');
-    const record = { type: 'user', organization: 'acme', email: 'bad@example.com', name: 'x', password: FIRST, ...change };
+    const before = await world.rows('select * from auth.users where organization = any($1) order by 1, 2', [TENANTS]);
+    const record = { type: 'user', organization: ACME, email: 'bad@example.com', name: 'x', password: FIRST, ...change };
     expect(await outcomeOf(record)).toBe(`1: ${field}: ${reason}`);
-    expect(await world.rows('select * from auth.users order by 1, 2')).toEqual(before);
+    expect(await world.rows('select * from auth.users where organization = any($1) order by 1, 2', [TENANTS])).toEqual(before);
   });
 });

@@ -1,23 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
-import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { failureOf, organization, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
 
-let world: AuthWorld;
+const [ACME, GLOBEX, NOWHERE] = [tenant('acme'), tenant('globex'), tenant('nowhere')];
+
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+  world = await sharedAuthWorld([ACME, GLOBEX].map((id) => organization(id)));
 });
-afterAll(() => world?.close());
 
-const create = async (tenant = 'acme', options: { label?: string; expiresInSeconds?: number; readOnly?: boolean } = {}) =>
+const create = async (tenant = ACME, options: { label?: string; expiresInSeconds?: number; readOnly?: boolean } = {}) =>
   world.operator.auth.createKey({ label: '', expiresInSeconds: 0, readOnly: false, ...options }, await world.operate(tenant));
-const list = async (tenant = 'acme') => (await world.operator.auth.listKeys({}, await world.operate(tenant))).apiKeys;
-const revoke = async (keyId: string, tenant = 'acme') =>
+const list = async (tenant = ACME) => (await world.operator.auth.listKeys({}, await world.operate(tenant))).apiKeys;
+const revoke = async (keyId: string, tenant = ACME) =>
   (await world.operator.auth.revokeKey({ keyId }, await world.operate(tenant))).apiKey!;
 const MAX_SECONDS = 36_500 * 86_400;
 
 describe('a new key', () => {
   it('is shown once, and stored as a digest with a short prefix', async () => {
-    const { apiKey, secret } = await create('acme', { label: 'Für ☎', readOnly: true });
+    const { apiKey, secret } = await create(ACME, { label: 'Für ☎', readOnly: true });
     expect(apiKey).toEqual({
       keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
       prefix: secret.slice(0, 10),
@@ -40,39 +42,39 @@ describe('a new key', () => {
 
   it('expires at the requested time, or never', async () => {
     for (const seconds of [1, 90 * 86_400, 2_147_483_647, 2_147_483_648, MAX_SECONDS]) {
-      const { apiKey } = await create('acme', { expiresInSeconds: seconds });
+      const { apiKey } = await create(ACME, { expiresInSeconds: seconds });
       expect(apiKey!.expiresAt!.getTime() - apiKey!.createdAt!.getTime(), `${seconds} s`).toBe(seconds * 1000);
     }
-    expect(await failureOf(create('acme', { expiresInSeconds: MAX_SECONDS + 1 }))).toMatchObject({
+    expect(await failureOf(create(ACME, { expiresInSeconds: MAX_SECONDS + 1 }))).toMatchObject({
       kind: 'invalid_argument',
       field: 'expires_in',
     });
   });
 
   it('has a label of at most 100 characters', async () => {
-    expect((await create('acme', { label: '😀'.repeat(100) })).apiKey!.label).toBe('😀'.repeat(100));
+    expect((await create(ACME, { label: '😀'.repeat(100) })).apiKey!.label).toBe('😀'.repeat(100));
     for (const label of ['😀'.repeat(101), 'a\u0000b']) {
-      expect(await failureOf(create('acme', { label }))).toMatchObject({ kind: 'invalid_argument', field: 'label' });
+      expect(await failureOf(create(ACME, { label }))).toMatchObject({ kind: 'invalid_argument', field: 'label' });
     }
   });
 
   it('needs an existing organization, and is not stored without one', async () => {
-    expect((await failureOf(create('nowhere')))?.kind).toBe('not_found');
-    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
-    expect(await world.rows(`select 1 from auth.key_directory where organization = 'nowhere'`)).toEqual([]);
+    expect((await failureOf(create(NOWHERE)))?.kind).toBe('not_found');
+    expect((await failureOf(list(NOWHERE)))?.kind).toBe('not_found');
+    expect(await world.rows('select 1 from auth.key_directory where organization = $1', [NOWHERE])).toEqual([]);
   });
 });
 
 describe('the list of keys', () => {
-  it('is newest first, includes revoked and expired keys, and is of the organization alone', async () => {
-    const made = [];
-    for (const label of ['one', 'two', 'three']) made.push((await create('globex', { label })).apiKey!.keyId);
-    await revoke(made[1]!, 'globex');
-    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [made[0]]);
-    const keys = await list('globex');
+  it('is newest first, includes revoked and expired keys, and has only keys of the organization', async () => {
+    const createdIds = [];
+    for (const label of ['one', 'two', 'three']) createdIds.push((await create(GLOBEX, { label })).apiKey!.keyId);
+    await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [createdIds[0]]);
+    const keys = await list(GLOBEX);
     expect(keys.map(({ label }) => label)).toEqual(['three', 'two', 'one']);
     expect(keys.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([false, true, false]);
-    expect((await list('acme')).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(made));
+    expect((await list(ACME)).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(createdIds));
   });
 });
 
@@ -84,13 +86,13 @@ describe('revoking a key', () => {
     expect(await revoke(apiKey!.keyId)).toEqual(first);
   });
 
-  it('finds no key of another organization, and no unknown one', async () => {
-    const { apiKey } = await create('globex');
+  it('returns not_found for a key of another organization, as for an unknown one', async () => {
+    const { apiKey } = await create(GLOBEX);
     for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)])
       expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');
     for (const keyId of ['', 'x'.repeat(101), 'a\u0000b']) {
       expect(await failureOf(revoke(keyId))).toMatchObject({ kind: 'invalid_argument', field: 'key_id' });
     }
-    expect((await list('globex')).find(({ keyId }) => keyId === apiKey!.keyId)!.revokedAt).toBeUndefined();
+    expect((await list(GLOBEX)).find(({ keyId }) => keyId === apiKey!.keyId)!.revokedAt).toBeUndefined();
   });
 });

@@ -1,27 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { tenant } from '@crs/testing/world';
 import {
   ALPHA,
   ANN,
   BETA,
   BOB,
   failureOf,
-  PEOPLE_AND_PROJECTS,
+  peopleAndProjects,
   project,
-  startAuthWorld,
-  TENANTS,
+  sharedAuthWorld,
   user,
-  type AuthWorld,
+  type SharedAuthWorld,
 } from './_fixtures.ts';
+
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
 
 const { PROJECT_ROLE_LEAD: LEAD, PROJECT_ROLE_MEMBER: MEMBER, PROJECT_ROLE_UNSPECIFIED: NONE } = ProjectRole;
 const GAMMA = '00000000-0000-4000-8000-00000000000c';
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, project('globex', GAMMA), user('globex', 'globex@example.com')]);
+  world = await sharedAuthWorld([...peopleAndProjects(TENANTS), project(GLOBEX, GAMMA), user(GLOBEX, 'globex@example.com')]);
 });
-afterAll(() => world?.close());
 
 interface Target {
   email?: string;
@@ -29,25 +31,26 @@ interface Target {
   role?: ProjectRole;
 }
 const request = ({ email = ANN, projectId = ALPHA, role = MEMBER }: Target) => ({ email, projectId, role });
-const add = async (target: Target = {}, tenant = 'acme') =>
+const add = async (target: Target = {}, tenant = ACME) =>
   world.operator.auth.addMember(request(target), await world.operate(tenant));
-const remove = async (target: Target = {}, tenant = 'acme') =>
+const remove = async (target: Target = {}, tenant = ACME) =>
   world.operator.auth.removeMember(request(target), await world.operate(tenant));
 /** The roles of both organizations, each as `organization e-mail project role`. */
 const roles = async () =>
   (
     await world.rows<{ role: string }>(
       `select concat_ws(' ', organization, email, right(project_id::text, 1), role) as role
-        from auth.project_roles join auth.users using (organization, user_id) order by 1`,
+        from auth.project_roles join auth.users using (organization, user_id) where organization = any($1) order by 1`,
+      [TENANTS],
     )
   ).map(({ role }) => role);
 
 describe('adding a member', () => {
   it('gives the role, in that organization only', async () => {
     expect(await add()).toEqual({});
-    expect(await roles()).toEqual([`acme ${ANN} a member`]);
-    await add({}, 'globex');
-    expect(await roles()).toEqual([`acme ${ANN} a member`, `globex ${ANN} a member`]);
+    expect(await roles()).toEqual([`${ACME} ${ANN} a member`]);
+    await add({}, GLOBEX);
+    expect(await roles()).toEqual([`${ACME} ${ANN} a member`, `${GLOBEX} ${ANN} a member`]);
   });
 
   it('again changes nothing', async () => {
@@ -56,19 +59,19 @@ describe('adding a member', () => {
     expect(await roles()).toEqual(before);
   });
 
-  it('takes the e-mail and the project in any case', async () => {
+  it('accepts the e-mail and the project id in any letter case', async () => {
     await add({ email: BOB.toUpperCase(), projectId: BETA.toUpperCase() });
-    expect(await roles()).toContain(`acme ${BOB} b member`);
+    expect(await roles()).toContain(`${ACME} ${BOB} b member`);
   });
 
-  it('keeps the other role', async () => {
+  it("keeps the member's other role", async () => {
     await add({ role: LEAD });
-    expect(await roles()).toEqual(expect.arrayContaining([`acme ${ANN} a lead`, `acme ${ANN} a member`]));
+    expect(await roles()).toEqual(expect.arrayContaining([`${ACME} ${ANN} a lead`, `${ACME} ${ANN} a member`]));
   });
 
   it('works for many projects and people at the same time', async () => {
     const projects = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-b000-00000000000${i}`);
-    await world.load(projects.map((id) => project('acme', id)));
+    await world.load(projects.map((id) => project(ACME, id)));
     const targets = projects.flatMap((projectId) =>
       [ANN, BOB].flatMap((email) => [LEAD, MEMBER].map((role) => ({ projectId, email, role }))),
     );
@@ -76,39 +79,41 @@ describe('adding a member', () => {
     await Promise.all(targets.map((target) => remove(target)));
   });
 
-  it('refuses the 1,001st member, because an import takes 1,000, and lets a member be added again', async () => {
+  it('refuses the 1,001st member, because an import takes at most 1,000, but accepts an existing member again', async () => {
     const full = '00000000-0000-4000-b000-0000000000ff';
     const emails = Array.from({ length: 1_000 }, (_, i) => `${i}@example.com`);
-    await world.load(emails.map((email) => user('acme', email)));
-    await world.load([project('acme', full, { members: emails.slice(1).map((email) => ({ email })) })]);
+    await world.load(emails.map((email) => user(ACME, email)));
+    await world.load([project(ACME, full, { members: emails.slice(1).map((email) => ({ email })) })]);
     await add({ projectId: full, email: emails[0]! });
     await add({ projectId: full, email: emails[0]! });
     expect(await failureOf(add({ projectId: full }))).toMatchObject({
       kind: 'failed_precondition',
       message: "The project has 1000 members, and can't have more. Remove one, then add this one.",
     });
-    const members = `select count(*)::int as count from auth.project_roles where project_id = '${full}'`;
-    expect(await world.rows(members)).toEqual([{ count: 1_000 }]);
+    const members = `select count(*)::int as count from auth.project_roles where organization = $1 and project_id = '${full}'`;
+    expect(await world.rows(members, [ACME])).toEqual([{ count: 1_000 }]);
   });
 
   it('works for a disabled user', async () => {
-    await world.load([user('acme', 'gone@example.com')]);
-    await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));
+    await world.load([user(ACME, 'gone@example.com')]);
+    await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate(ACME));
     await add({ email: 'gone@example.com' });
-    expect(await roles()).toContain('acme gone@example.com a member');
+    expect(await roles()).toContain(`${ACME} gone@example.com a member`);
   });
 });
 
 describe('removing a member', () => {
-  it('takes that role away, in that organization only', async () => {
+  it('revokes that role, in that organization only', async () => {
     for (const tenant of TENANTS) for (const role of [LEAD, MEMBER]) await add({ role }, tenant);
     expect(await remove({ role: LEAD })).toEqual({});
     const left = await roles();
-    expect(left).not.toContain(`acme ${ANN} a lead`);
-    expect(left).toEqual(expect.arrayContaining([`acme ${ANN} a member`, `globex ${ANN} a lead`, `globex ${ANN} a member`]));
+    expect(left).not.toContain(`${ACME} ${ANN} a lead`);
+    expect(left).toEqual(
+      expect.arrayContaining([`${ACME} ${ANN} a member`, `${GLOBEX} ${ANN} a lead`, `${GLOBEX} ${ANN} a member`]),
+    );
   });
 
-  it('without that role is not_found, and changes nothing', async () => {
+  it('returns not_found without that role, and changes nothing', async () => {
     await add();
     await remove();
     const before = await roles();
@@ -126,10 +131,10 @@ describe.each([
     ["another organization's user", 'not_found', { email: 'globex@example.com' }],
     ['an unknown project', 'not_found', { projectId: '00000000-0000-4000-8000-0000000000ff' }],
     ["another organization's project", 'not_found', { projectId: GAMMA }],
-    ['what is no e-mail', 'invalid_argument', { email: '' }],
+    ['an empty e-mail', 'invalid_argument', { email: '' }],
     ['NUL in the e-mail', 'invalid_argument', { email: `${ANN}\u0000` }],
-    ['what is no project id', 'invalid_argument', { projectId: 'alpha' }],
-    ['no project id', 'invalid_argument', { projectId: '' }],
+    ['an invalid project id', 'invalid_argument', { projectId: 'alpha' }],
+    ['an empty project id', 'invalid_argument', { projectId: '' }],
     ['braces around the project id', 'invalid_argument', { projectId: `{${ALPHA}}` }],
     ['no role', 'invalid_argument', { role: NONE }],
     ['an unknown role', 'invalid_argument', { role: 9 as unknown as ProjectRole }],
@@ -140,6 +145,6 @@ describe.each([
   });
 
   it('refuses an unknown organization', async () => {
-    expect((await failureOf(change({}, 'nowhere')))?.kind).toBe('not_found');
+    expect((await failureOf(change({}, tenant('nowhere'))))?.kind).toBe('not_found');
   });
 });

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import knexFactory, { type Knex } from 'knex';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { migrate } from '@crs/kit/data/migrate';
 import { derivePassword, type Migration } from '@crs/kit/data/migration';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
@@ -12,10 +12,11 @@ import { query, serviceUrl } from './_fixtures.ts';
 const NAMES = migrations.map(({ name }) => name);
 
 let database: TestDatabase;
-beforeEach(async () => {
-  database = await createDatabase(inject('postgresUrl'));
-});
-afterEach(() => database.drop());
+const drop = () => database.drop();
+/** Creates an empty database, or copies the one with all migrations. */
+const open = async (template?: string) => {
+  database = await createDatabase(inject('postgresUrl'), template);
+};
 
 /** The setup has already made the role with this password. */
 const password = derivePassword(SECRET, 'auth');
@@ -56,14 +57,18 @@ const step = (name: string, work: (db: Knex) => Promise<unknown>): Migration => 
   down: async () => {},
 });
 
+it.each(NAMES)('the migration %s has a name with a time and a description', (name) => {
+  expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
+  expect(NAMES).toEqual(NAMES.toSorted());
+});
+
 describe('the migrations of auth', () => {
-  it('run on an empty database, and do nothing the second time', async () => {
+  beforeEach(() => open());
+  afterEach(drop);
+
+  it('run on an empty database, do nothing the second time, leave nothing when rolled back, and then make the same schema again', async () => {
     expect(await up()).toEqual(NAMES);
     expect(await up()).toEqual([]);
-  });
-
-  it('leave nothing when they go down, and the same schema when they go up again', async () => {
-    await up();
     const first = await shape();
     expect(first.length).toBeGreaterThan(50);
     await down();
@@ -72,14 +77,7 @@ describe('the migrations of auth', () => {
     expect(await shape()).toEqual(first);
   });
 
-  it('keep the objects of a later version when an earlier one is installed again', async () => {
-    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
-    await up([...migrations, later]);
-    expect(await up()).toEqual([]);
-    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
-  });
-
-  it('run after a first one that was interrupted before its first step', async () => {
+  it('run after an earlier run that was interrupted before its first step', async () => {
     await up([]);
     expect(await up()).toEqual(NAMES);
   });
@@ -87,39 +85,52 @@ describe('the migrations of auth', () => {
   it('run once, even if many start at the same time', async () => {
     const ran = await Promise.all(Array.from({ length: 3 }, () => up()));
     expect(ran.flat()).toEqual(NAMES);
-    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.3)'));
+    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.1)'));
     const again = await Promise.all(Array.from({ length: 3 }, () => up([...migrations, slow])));
     expect(again.flat()).toEqual([slow.name]);
   });
 
-  it('run for two databases of one server at the same time', async () => {
+  it('run on two databases of one server at the same time', async () => {
     const other = await createDatabase(inject('postgresUrl'));
     try {
-      for (let i = 0; i < 3; i++) await Promise.all([up(), up(migrations, other.url)]);
+      for (let i = 0; i < 2; i++) await Promise.all([up(), up(migrations, other.url)]);
     } finally {
       await other.drop();
     }
+  });
+});
+
+describe('the migrations of auth, once they have run', () => {
+  beforeAll(() => open(inject('template')));
+  afterAll(drop);
+
+  it('keep the objects of a later version when an earlier one is installed again', async () => {
+    const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
+    await up([...migrations, later]);
+    expect(await up()).toEqual([]);
+    expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
   });
 
   it('let the service connect as its role, and reset its password each time', async () => {
     await up();
     expect(await query(serviceUrl(database.url), 'select current_user as name')).toEqual([{ name: 'crs_auth' }]);
   });
-
-  it.each(NAMES)('%s has a name with a time and a description', (name) => {
-    expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
-    expect(NAMES).toEqual(NAMES.toSorted());
-  });
 });
 
 describe('an interrupted migration', () => {
-  const slow = step('29990101T000000-take-long', (db) => db.raw('create table auth.late (id int); select pg_sleep(60)'));
-  const quick = step(slow.name, (db) => db.raw('create table auth.late (id int)'));
-  const lateTable = () => query(database.url, `select to_regclass('auth.late') is not null as there`);
+  beforeAll(() => open(inject('template')));
+  afterAll(drop);
+
+  /** A step that creates a table, and then runs the statement. */
+  const createTableThen = (table: string, then: string) =>
+    step(`29990101T000000-make-${table}`, async (db) => {
+      await db.raw(`create table auth.${table} (id int)`);
+      await db.raw(then);
+    });
+  const isThere = (table: string) => query(database.url, `select to_regclass('auth.${table}') is not null as there`);
 
   it('that was killed leaves no partial change, and no lock that stops the next one', async () => {
-    await up();
-    const killed = up([...migrations, slow]).catch((error: Error) => error);
+    const killed = up([...migrations, createTableThen('one', 'select pg_sleep(60)')]).catch((error: Error) => error);
     await expect
       .poll(() =>
         query(database.url, `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`),
@@ -131,22 +142,25 @@ describe('an interrupted migration', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     );
     expect(await killed).toBeInstanceOf(Error);
-    expect(await lateTable()).toEqual([{ there: false }]);
-    expect(await up([...migrations, quick])).toEqual([quick.name]);
-    expect(await lateTable()).toEqual([{ there: true }]);
+    expect(await isThere('one')).toEqual([{ there: false }]);
+    const whole = createTableThen('one', 'select 1');
+    expect(await up([...migrations, whole])).toEqual([whole.name]);
+    expect(await isThere('one')).toEqual([{ there: true }]);
   });
 
   it('that failed by itself leaves no partial change, and reports the reason', async () => {
-    const bad = step(slow.name, (db) => db.raw('create table auth.late (id int); select 1 / 0'));
-    await expect(up([...migrations, bad])).rejects.toThrow(/division by zero/);
-    expect(await lateTable()).toEqual([{ there: false }]);
-    expect(await up([...migrations, quick])).toContain(quick.name);
+    await expect(up([...migrations, createTableThen('two', 'select 1 / 0')])).rejects.toThrow(/division by zero/);
+    expect(await isThere('two')).toEqual([{ there: false }]);
+    const whole = createTableThen('two', 'select 1');
+    expect(await up([...migrations, whole])).toEqual([whole.name]);
   });
 });
 
 describe('a migration role without superuser rights, as hosted databases have it', () => {
   const OWNER = 'test_owner';
   let ownerUrl: string;
+  beforeAll(() => open());
+  afterAll(drop);
   beforeEach(async () => {
     const url = new URL(database.url);
     url.username = OWNER;
@@ -161,7 +175,7 @@ describe('a migration role without superuser rights, as hosted databases have it
     await query(database.url, `drop role ${OWNER}`);
   });
 
-  it("makes a service's role and lets it connect, also at every upgrade", async () => {
+  it("creates a service's role and lets it connect, and again at every upgrade", async () => {
     const options = { adminUrl: ownerUrl, service: 'hosted', migrations: [] };
     for (const each of ['first-password', `another ? $1 "password's" %s \\`]) {
       await migrate({ ...options, password: each });
@@ -174,7 +188,7 @@ describe('a migration role without superuser rights, as hosted databases have it
     }
   });
 
-  it('leads to a message with the missing right, and never with the password', async () => {
+  it('gets an error that names the missing right, but never the password', async () => {
     await query(database.url, 'create role crs_hosted login');
     const attempt = migrate({ adminUrl: ownerUrl, service: 'hosted', migrations: [], password: 'a-secret-password' });
     const error = await attempt.catch((thrown: unknown) => thrown);
@@ -202,7 +216,7 @@ describe('a migration role without superuser rights, as hosted databases have it
         { name: 'The acme' },
         { name: 'The globex' },
       ]);
-      // The policy shows the rows: without it they are hidden from their owner, too.
+      // Without the policy, the rows are hidden from their owner, too.
       await owner.query('drop policy owner on auth.organizations');
       expect((await owner.query('update auth.organizations set name = null')).rowCount).toBe(0);
     } finally {

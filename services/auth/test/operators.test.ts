@@ -24,7 +24,7 @@ const REFUSED = {
 };
 
 describe('an operator token', () => {
-  it('is for one organization, existing or not, or for none, and is good for a minute', async () => {
+  it('is for one organization, existing or not, or for none, and is valid for a minute', async () => {
     for (const id of ['acme', 'not-there-yet', '']) {
       const { identity, iat, exp } = decodeJwt<{ identity: object }>((await issue(OPERATOR_CREDENTIAL, id)).operatorToken);
       expect(identity).toEqual({
@@ -45,18 +45,18 @@ describe('an operator token', () => {
     },
   );
 
-  it.each(['0', 'a', '9-', 'a'.repeat(40), 'a--b'])('is issued for %s', async (id) => {
+  it.each(['0', 'a', '9-', 'a'.repeat(40), 'a--b'])('is issued for the organization id %s', async (id) => {
     expect(await failureOf(issue(OPERATOR_CREDENTIAL, id))).toBeUndefined();
   });
 
   it.each(['-', '-a', 'A', 'a_b', 'a.b', 'ä', '*', ' ', 'a ', 'a\n', '\u0000', 'a'.repeat(41)])(
-    'is not issued for what can be no organization: %j',
+    'is not issued for an invalid organization id: %j',
     async (id) => {
       expect(await failureOf(issue(OPERATOR_CREDENTIAL, id))).toMatchObject({ kind: 'invalid_argument', field: 'organization' });
     },
   );
 
-  it('shows only its own organization, although both have the same people', async () => {
+  it('gives access to its own organization only, although both have the same people', async () => {
     for (const tenant of TENANTS) {
       const { users } = await admin().listUsers({}, await world.operate(tenant));
       expect(users.map(({ name }) => name)).toEqual([`ann@example.com of ${tenant}`, `bob@example.com of ${tenant}`]);
@@ -83,7 +83,7 @@ describe('operators', () => {
     expect(JSON.stringify(await list())).not.toContain(credential);
   });
 
-  it('are unique by name among the live ones', async () => {
+  it('are unique by name among live operators', async () => {
     const first = await create('uma');
     expect(await failureOf(create('uma'))).toMatchObject({ kind: 'already_exists', field: 'name' });
     await revoke('uma');
@@ -108,12 +108,12 @@ describe('operators', () => {
     expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   });
 
-  it('get no token once they are revoked; other operators do', async () => {
-    const [gone, stays] = [await create('gone'), await create('stays')];
+  it('get no token once they are revoked, while other operators do', async () => {
+    const [revoked, other] = [await create('gone'), await create('stays')];
     const { operator } = await revoke('gone');
-    expect(operator).toEqual({ ...gone.operator, revokedAt: expect.any(Date) });
-    expect(await failureOf(issue(gone.credential, 'acme'))).toEqual(REFUSED);
-    expect(await failureOf(issue(stays.credential, 'acme'))).toBeUndefined();
+    expect(operator).toEqual({ ...revoked.operator, revokedAt: expect.any(Date) });
+    expect(await failureOf(issue(revoked.credential, 'acme'))).toEqual(REFUSED);
+    expect(await failureOf(issue(other.credential, 'acme'))).toBeUndefined();
   });
 
   it("can't be revoked twice or if unknown", async () => {
@@ -122,10 +122,10 @@ describe('operators', () => {
     for (const name of ['twice', 'nobody', '', 'a\u0000b']) expect((await failureOf(revoke(name)))?.kind, name).toBe('not_found');
   });
 
-  it('never all go: of two that revoke each other at once, one stays', async () => {
+  it("can't all be revoked: of two that revoke each other at once, one remains", async () => {
     for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
     await create('other');
-    // Both wait until both have begun.
+    // Both calls have begun before either gets its lock.
     const outcomes = await world.meanwhile(
       'select from auth.operators for update',
       () => Promise.all(['local', 'other'].map((name) => failureOf(revoke(name)))),
@@ -142,7 +142,7 @@ describe('operators', () => {
 describe('the credential of an installation', () => {
   const count = async (name: string) => (await world.rows(`select 1 from auth.operators where name = $1`, [name])).length;
 
-  it('makes an operator at the first start, and nothing at the next', async () => {
+  it('creates an operator at the first start, and none at the next', async () => {
     const credential = createOperatorCredential();
     for (let i = 0; i < 2; i++) await ensureOperator({ adminUrl: world.databaseUrl }, 'bootstrap', digestOf(credential));
     expect(await count('bootstrap')).toBe(1);

@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
-import { failureOf, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { tenant } from '@crs/testing/world';
+import { failureOf, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
 
-let world: AuthWorld;
+const [ACME, GLOBEX, NOWHERE] = [tenant('acme'), tenant('globex'), tenant('nowhere')];
+
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld();
+  world = await sharedAuthWorld();
 });
-afterAll(() => world?.close());
 
 const ABSENT: OrganizationSettings = {
   name: undefined,
@@ -74,67 +76,71 @@ const BAD: [string, Partial<OrganizationSettings>][] = [
 
 describe('a new organization', () => {
   it('has the defaults', async () => {
-    expect(await create('defaults')).toEqual({
-      organizationId: 'defaults',
-      name: 'The defaults',
-      oidcRedirectUri: 'http://tools.example/sign-in/callback/defaults',
+    const id = tenant('defaults');
+    expect(await create(id)).toEqual({
+      organizationId: id,
+      name: `The ${id}`,
+      oidcRedirectUri: `http://tools.example/sign-in/callback/${id}`,
       ...DEFAULTS,
       createdAt: expect.any(Date),
     });
   });
 
   it('may have every setting', async () => {
-    expect(await create('all-set', ALL_SET)).toMatchObject(ALL_SHOWN);
+    expect(await create(tenant('all-set'), ALL_SET)).toMatchObject(ALL_SHOWN);
   });
 
   it('needs a name', async () => {
-    expect(await failureOf(create('nameless', { name: undefined }))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
-    const bare = world.operator.auth.createOrganization({ settings: undefined }, await world.operate('nameless'));
+    expect(await failureOf(create(NOWHERE, { name: undefined }))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
+    const bare = world.operator.auth.createOrganization({ settings: undefined }, await world.operate(NOWHERE));
     expect(await failureOf(bare)).toMatchObject({ kind: 'invalid_argument', field: 'name' });
   });
 
   it('has a unique id; a second creation changes nothing', async () => {
-    await create('taken');
-    expect(await failureOf(create('taken', ALL_SET))).toMatchObject({ kind: 'already_exists', field: 'organization' });
-    expect((await list()).find(({ organizationId }) => organizationId === 'taken')).toMatchObject({
-      name: 'The taken',
+    const id = tenant('taken');
+    await create(id);
+    expect(await failureOf(create(id, ALL_SET))).toMatchObject({ kind: 'already_exists', field: 'organization' });
+    expect((await list()).find(({ organizationId }) => organizationId === id)).toMatchObject({
+      name: `The ${id}`,
       ...DEFAULTS,
     });
   });
 
-  it('is made once, even if many ask at the same time', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race'))));
+  it('is created once, even if many calls come at the same time', async () => {
+    const id = tenant('race');
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create(id))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome?.kind === 'already_exists')).toHaveLength(4);
   });
 
-  it.each(BAD)('is not made with a bad %s (%#)', async (field, settings) => {
-    expect(await failureOf(create('bad', settings))).toMatchObject({ kind: 'invalid_argument', field });
-    expect((await list()).map(({ organizationId }) => organizationId)).not.toContain('bad');
+  it.each(BAD)('is not created with a bad %s (%#)', async (field, settings) => {
+    const id = tenant('bad');
+    expect(await failureOf(create(id, settings))).toMatchObject({ kind: 'invalid_argument', field });
+    expect((await list()).map(({ organizationId }) => organizationId)).not.toContain(id);
   });
 });
 
 describe('a change of settings', () => {
   beforeAll(async () => {
-    await create('acme');
-    await create('globex');
+    await create(ACME);
+    await create(GLOBEX);
   });
 
-  it.each(GOOD)('may be %j', async (settings) => {
-    expect(await update('acme', settings)).toMatchObject(settings);
+  it.each(GOOD)('is accepted: %j', async (settings) => {
+    expect(await update(ACME, settings)).toMatchObject(settings);
   });
 
   it.each(BAD)('with a bad %s is refused as a whole (%#)', async (field, settings) => {
-    const before = await update('acme');
-    expect(await failureOf(update('acme', { writeSurface: !before.writeSurface, ...settings }))).toMatchObject({
+    const before = await update(ACME);
+    expect(await failureOf(update(ACME, { writeSurface: !before.writeSurface, ...settings }))).toMatchObject({
       kind: 'invalid_argument',
       field,
     });
-    expect(await update('acme')).toEqual(before);
+    expect(await update(ACME)).toEqual(before);
   });
 
   it('keeps omitted settings', async () => {
-    const start = await update('acme', ALL_SET);
+    const start = await update(ACME, ALL_SET);
     expect(start).toMatchObject(ALL_SHOWN);
     const changes: Partial<Omit<OrganizationSettings, 'oidcProvider'>>[] = [
       { name: 'Another' },
@@ -147,15 +153,15 @@ describe('a change of settings', () => {
     let expected = start;
     for (const change of changes) {
       expected = { ...expected, ...change };
-      expect(await update('acme', change)).toEqual(expected);
+      expect(await update(ACME, change)).toEqual(expected);
     }
-    expect(await update('acme', {})).toEqual(expected);
-    expect(await update('acme', undefined)).toEqual(expected);
+    expect(await update(ACME, {})).toEqual(expected);
+    expect(await update(ACME, undefined)).toEqual(expected);
   });
 
   it('sets the fields to a list in a fixed order without repetitions, to none, or to the default', async () => {
     const fieldsOf = async (allowedFields: { default: boolean; fields: string[] }) =>
-      (await update('acme', { allowedFields })).allowedFields;
+      (await update(ACME, { allowedFields })).allowedFields;
     expect(await fieldsOf(only('summary', 'interviewee.name', 'summary'))).toEqual(only('interviewee.name', 'summary'));
     expect(await fieldsOf(only(...ALLOWED_FIELDS.toReversed()))).toEqual(only(...ALLOWED_FIELDS));
     expect(await fieldsOf(only())).toEqual(only());
@@ -163,23 +169,24 @@ describe('a change of settings', () => {
     expect(await fieldsOf({ default: true, fields: ['cost'] })).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
   });
 
-  it("leaves the other organization's alone", async () => {
-    await update('acme', ALL_SET);
-    expect((await list()).find(({ organizationId }) => organizationId === 'globex')).toMatchObject({
-      name: 'The globex',
+  it('changes no settings of another organization', async () => {
+    await update(ACME, ALL_SET);
+    expect((await list()).find(({ organizationId }) => organizationId === GLOBEX)).toMatchObject({
+      name: `The ${GLOBEX}`,
       ...DEFAULTS,
     });
   });
 
   it('needs an existing organization', async () => {
-    expect((await failureOf(update('nowhere', ALL_SET)))?.kind).toBe('not_found');
-    expect((await failureOf(update('nowhere')))?.kind).toBe('not_found');
+    expect((await failureOf(update(NOWHERE, ALL_SET)))?.kind).toBe('not_found');
+    expect((await failureOf(update(NOWHERE)))?.kind).toBe('not_found');
   });
 });
 
-it('lists organizations by id, in the order of code points', async () => {
-  for (const id of ['a-b', 'a1', 'ab', '0']) await create(id);
+it('lists organizations by id, in code-point order', async () => {
+  const createdIds = ['-b', '1', 'b', '0'].map((end) => `${ACME}${end}`);
+  for (const id of createdIds) await create(id);
   const ids = (await list()).map(({ organizationId }) => organizationId);
   expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
-  expect(ids).toEqual(expect.arrayContaining(['0', 'a-b', 'a1', 'ab', 'acme', 'globex']));
+  expect(ids).toEqual(expect.arrayContaining([...createdIds, ACME, GLOBEX]));
 });

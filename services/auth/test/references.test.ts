@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CallOptions } from '@crs/kit/rpc/client';
+import { tenant } from '@crs/testing/world';
 import {
   ALPHA,
   ANN,
@@ -7,32 +8,33 @@ import {
   BOB,
   failureOf,
   organization,
-  PEOPLE_AND_PROJECTS,
+  peopleAndProjects,
   project,
-  startAuthWorld,
-  TENANTS,
+  sharedAuthWorld,
   user,
-  type AuthWorld,
+  type SharedAuthWorld,
 } from './_fixtures.ts';
+
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
 
 const GAMMA = '00000000-0000-4000-8000-00000000000c';
 const many = (n: number) => Array.from({ length: n }, (_, i) => `nobody${i}@example.com`);
 const manyIds = (n: number) => Array.from({ length: n }, (_, i) => `00000000-0000-4000-a000-${String(i).padStart(12, '0')}`);
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld([
-    ...PEOPLE_AND_PROJECTS,
+  world = await sharedAuthWorld([
+    ...peopleAndProjects(TENANTS),
     ...TENANTS.map((tenant) => organization(tenant, { write_surface: true })),
-    user('acme', 'Zoë@example.com', { name: 'Zoë' }),
-    user('acme', 'nameless@example.com', { name: null }),
-    user('acme', 'gone@example.com'),
-    user('globex', 'globex@example.com'),
-    project('globex', GAMMA),
+    user(ACME, 'Zoë@example.com', { name: 'Zoë' }),
+    user(ACME, 'nameless@example.com', { name: null }),
+    user(ACME, 'gone@example.com'),
+    user(GLOBEX, 'globex@example.com'),
+    project(GLOBEX, GAMMA),
   ]);
-  await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));
+  await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate(ACME));
 });
-afterAll(() => world?.close());
 
 const idOf = async (tenant: string, email: string) => {
   const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [
@@ -46,7 +48,7 @@ describe('ResolveProfiles', () => {
   let acme: CallOptions;
   let globex: CallOptions;
   beforeAll(async () => {
-    [acme, globex] = [await world.asOrganization('acme'), await world.asOrganization('globex')];
+    [acme, globex] = [await world.asOrganization(ACME), await world.asOrganization(GLOBEX)];
   });
   const resolve = async (emails: string[], caller = acme) => {
     const { profiles } = await world.auth.resolveProfiles({ emails }, caller);
@@ -55,11 +57,11 @@ describe('ResolveProfiles', () => {
 
   it('finds users of its own organization, as recorded, by an e-mail in any case and Unicode form', async () => {
     expect(await resolve(['ANN@example.com', 'zoe\u0308@EXAMPLE.com', 'nameless@example.com'])).toEqual([
-      { userId: await idOf('acme', 'Zoë@example.com'), email: 'Zoë@example.com', name: 'Zoë' },
-      { userId: await idOf('acme', ANN), email: ANN, name: `${ANN} of acme` },
-      { userId: await idOf('acme', 'nameless@example.com'), email: 'nameless@example.com', name: '' },
+      { userId: await idOf(ACME, 'Zoë@example.com'), email: 'Zoë@example.com', name: 'Zoë' },
+      { userId: await idOf(ACME, ANN), email: ANN, name: `${ANN} of ${ACME}` },
+      { userId: await idOf(ACME, 'nameless@example.com'), email: 'nameless@example.com', name: '' },
     ]);
-    expect(await resolve([ANN], globex)).toEqual([{ userId: await idOf('globex', ANN), email: ANN, name: `${ANN} of globex` }]);
+    expect(await resolve([ANN], globex)).toEqual([{ userId: await idOf(GLOBEX, ANN), email: ANN, name: `${ANN} of ${GLOBEX}` }]);
   });
 
   it('omits users that are disabled, unknown or of another organization', async () => {
@@ -67,11 +69,11 @@ describe('ResolveProfiles', () => {
     expect(await resolve([])).toEqual([]);
   });
 
-  it('answers once for an e-mail given twice', async () => {
+  it('returns one user for an e-mail given twice', async () => {
     expect(await resolve([ANN, ANN.toUpperCase()])).toHaveLength(1);
   });
 
-  it('takes 101 e-mails, and not 102', async () => {
+  it('accepts 101 e-mails, and not 102', async () => {
     expect(await resolve([...many(100), ANN])).toHaveLength(1);
     expect(await failureOf(resolve([...many(101), ANN]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
   });
@@ -82,7 +84,7 @@ describe('ResolveProfiles', () => {
 });
 
 describe('ResolveReferences', () => {
-  const resolve = async (emails: string[], projectIds: string[], tenant = 'acme') =>
+  const resolve = async (emails: string[], projectIds: string[], tenant = ACME) =>
     world.auth.resolveReferences({ emails, projectIds }, await world.operate(tenant));
 
   it('finds users, including disabled ones, and projects of the organization alone', async () => {
@@ -92,28 +94,28 @@ describe('ResolveReferences', () => {
         [ALPHA, GAMMA, ...manyIds(1)],
         tenant,
       );
-      const own = tenant === 'acme' ? 'gone@example.com' : 'globex@example.com';
+      const own = tenant === ACME ? 'gone@example.com' : 'globex@example.com';
       expect(found).toEqual({
         users: [
           { email: ANN, userId: await idOf(tenant, ANN) },
           { email: own, userId: await idOf(tenant, own) },
         ],
-        projectIds: tenant === 'acme' ? [ALPHA] : expect.arrayContaining([ALPHA, GAMMA]),
+        projectIds: tenant === ACME ? [ALPHA] : expect.arrayContaining([ALPHA, GAMMA]),
         organizationExists: true,
       });
     }
   });
 
-  it('answers e-mails in the spelling of the request', async () => {
-    const asked = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
-    expect((await resolve(asked, [])).users.map(({ email }) => email)).toEqual(asked);
+  it('returns e-mails in the spelling of the request', async () => {
+    const requested = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
+    expect((await resolve(requested, [])).users.map(({ email }) => email)).toEqual(requested);
   });
 
   it('reports an unknown organization, and finds nothing', async () => {
-    expect(await resolve([ANN], [ALPHA], 'nowhere')).toEqual({ users: [], projectIds: [], organizationExists: false });
+    expect(await resolve([ANN], [ALPHA], tenant('nowhere'))).toEqual({ users: [], projectIds: [], organizationExists: false });
   });
 
-  it('takes 10,000 of each at their greatest length, and not 10,001', async () => {
+  it('accepts 10,000 e-mails of the greatest length and 10,000 project ids, and not 10,001 of either', async () => {
     const long = many(9_999).map((email) => `${'x'.repeat(254 - email.length)}${email}`);
     const found = await resolve([...long, BOB], [...manyIds(9_999), BETA]);
     expect([found.users.map(({ email }) => email), found.projectIds]).toEqual([[BOB], [BETA]]);

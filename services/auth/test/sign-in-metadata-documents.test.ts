@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import tls from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '@crs/testing/certificate';
 import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
 import { FETCHES } from '../src/sign-in/throttle.ts';
-import { ANN, organization, user } from './_fixtures.ts';
+import { ANN, organization, TENANTS, user } from './_fixtures.ts';
+import { CERTIFICATE } from './_identity-provider.ts';
 import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
@@ -19,9 +18,7 @@ let origin: string;
 const documents = new Map<string, (self: string) => { status?: number; headers?: Record<string, string>; body: unknown }>();
 
 beforeAll(async () => {
-  const certificate = selfSigned('localhost');
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate.cert]);
-  server = createServer(certificate, (request, response) => {
+  server = createServer(CERTIFICATE, (request, response) => {
     const found = documents.get(request.url!)?.(`${origin}${request.url}`) ?? { status: 404, body: {} };
     response.writeHead(found.status ?? 200, { 'Content-Type': 'application/json', ...found.headers });
     response.end(typeof found.body === 'string' ? found.body : JSON.stringify(found.body));
@@ -30,7 +27,7 @@ beforeAll(async () => {
   const { port } = server.address() as AddressInfo;
   origin = `https://localhost:${port}`;
   world = await startWorld({ cimdAllowHosts: [`localhost:${port}`] });
-  await world.load([organization('acme'), user('acme', ANN, { password: PERSON.password })]);
+  await world.load(TENANTS.flatMap((id) => [organization(id), user(id, ANN, { password: PERSON.password })]));
 });
 afterAll(async () => {
   server?.closeAllConnections();
@@ -41,7 +38,7 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 
 describe('a client whose id is the address of its metadata', () => {
-  it('connects without registration, on any port of loopback', async () => {
+  it('connects without registration, and may use any port of its loopback redirect URI', async () => {
     documents.set('/client.json', (self) => ({
       body: {
         client_id: self,
@@ -67,7 +64,7 @@ describe('a client whose id is the address of its metadata', () => {
     expect(tokens.map(({ client }) => client)).toEqual(['Visual Studio Code', 'Visual Studio Code']);
   });
 
-  it('is shown by the host that serves the metadata, and by nothing else that it says of itself', async () => {
+  it('is shown with the host that serves its metadata, and with no other URL that the metadata names', async () => {
     const elsewhere = 'https://claude.ai/';
     documents.set('/attacker-owned/claude.json', (self) => ({
       body: {
@@ -91,7 +88,7 @@ describe('a client whose id is the address of its metadata', () => {
     expect(text).not.toContain('claude.ai');
   });
 
-  it('may authenticate with its own key, with each proof once', async () => {
+  it('may authenticate with its own key, and use each proof once', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] };
     documents.set('/jwks.json', () => ({ body: jwks }));
@@ -124,7 +121,7 @@ describe('a client whose id is the address of its metadata', () => {
     const code = callback.searchParams.get('code')!;
     const proof = await proofUntil('1m');
     expect((await redeem(b, clientId, code, verifier)).body.error).toBe('invalid_client');
-    // Proofs are remembered until they expire: whoever chose a later time could fill the table.
+    // The ids of proofs are stored until the proofs expire, so later expiries would let a client fill the table.
     for (const end of ['11m', '2d', '100000y'])
       expect((await redeem(b, clientId, code, verifier, await proofUntil(end))).body.error).toBe('invalid_client');
     const { rows } = await world.query(`select 1 from auth.oidc_payloads where model = 'ReplayDetection'`);
@@ -134,7 +131,7 @@ describe('a client whose id is the address of its metadata', () => {
     expect((await refresh(b, clientId, first.body.refresh_token, proof)).body.error).toBe('invalid_client');
   });
 
-  it("makes us fetch its keys only so often: they go by the limit of an address's fetches", async () => {
+  it("can't make us fetch its keys without limit: key fetches count as fetches of the caller's address", async () => {
     const { privateKey } = await generateKeyPair('ES256');
     let fetched = 0;
     documents.set('/no-keys.json', () => {
@@ -172,18 +169,18 @@ describe('a client whose id is the address of its metadata', () => {
     ['/script.json', (self: string) => ({ body: { ...VALID(self), redirect_uris: ['javascript:alert(1)'] } })],
   ])('at %s is refused', async (path, document) => {
     documents.set(path, document);
-    const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
-    expect(away).toBeUndefined();
+    const { page, externalUrl } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
   });
 
   it.each(['search-ms:query=x', 'shell:startup', 'ms-settings:x', 'mailto:x@evil.example', 'x-apple.systempreferences:x'])(
-    'may not be called back at %s, a program of the operating system, and hears what to use',
+    'is refused with the redirect URI %s of an operating-system program, and the error says what to use instead',
     async (uri) => {
       const path = `/${encodeURIComponent(uri)}.json`;
       documents.set(path, (self) => ({ body: { ...VALID(self), redirect_uris: [CALLBACK, uri] } }));
-      const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
-      expect([page.status, away]).toEqual([400, undefined]);
+      const { page, externalUrl } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+      expect([page.status, externalUrl]).toEqual([400, undefined]);
       expect(page.text).toMatch(/invalid_redirect_uri .*reversed domain name, such as com\.example\.app/);
     },
   );
@@ -193,9 +190,9 @@ describe('a client whose id is the address of its metadata', () => {
     'https://[::ffff:10.0.0.1]/client.json',
     'https://localhost:1/client.json',
     'https://0x7f.1/x',
-  ])('inside, at %s, is not fetched', async (clientId) => {
-    const { page, away } = await browser().open(authorizePath(clientId, pkce().challenge));
-    expect(away).toBeUndefined();
+  ])('at the internal address %s is not fetched', async (clientId) => {
+    const { page, externalUrl } = await browser().open(authorizePath(clientId, pkce().challenge));
+    expect(externalUrl).toBeUndefined();
     expect(page.status).toBe(400);
     expect(page.text).not.toMatch(/ECONN|refused|private/);
   });

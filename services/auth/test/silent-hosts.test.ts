@@ -1,25 +1,26 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
 import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import { authorizePath, Browser, pkce, refresh, register, type Answer } from './_sign-in.ts';
 
-/** Places for fetches of metadata documents, in all and for a host; those for providers are as many, and as many for an organization. */
+/** The limits of concurrent fetches of metadata documents, in total and per host; and of fetches from providers, in total and per organization. */
 const [TOTAL, PER_KEY] = [16, 4];
 
 let world: AuthWorld;
 let clientId: string;
 let idp: IdentityProvider;
-/** Each accepts connections and stays silent. */
+/** Hosts that accept connections and never respond. */
 const silent: { server: Server; host: string; connections: number }[] = [];
+const sockets = new Set<Socket>();
 
 beforeAll(async () => {
   for (let n = 0; n < TOTAL / PER_KEY + 2; n++) {
     const host = { server: createServer(), host: '', connections: 0 };
     host.server.on('connection', (socket) => {
       host.connections++;
-      socket.on('error', () => {});
+      sockets.add(socket.on('error', () => {}));
     });
     await once(host.server.listen(0, '127.0.0.1'), 'listening');
     host.host = `localhost:${(host.server.address() as AddressInfo).port}`;
@@ -41,9 +42,13 @@ afterAll(async () => {
 });
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
-const reset = () => world.rows('delete from auth.throttles');
+/** Ends all connections to silent hosts, so that nobody waits for their 2 s. */
+const hangUp = () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+};
 
-/** Begins requests that wait for silent hosts. @returns the answers so far, and a promise for all of them */
+/** Begins requests that wait for silent hosts. @returns the responses so far, and `end`, which hangs up and returns all responses */
 function stall(count: number, send: (n: number) => Promise<Answer>) {
   const answers: Answer[] = [];
   const all = Promise.all(
@@ -53,7 +58,11 @@ function stall(count: number, send: (n: number) => Promise<Answer>) {
       return answer;
     }),
   );
-  return { answers, all };
+  const end = async () => {
+    hangUp();
+    return all;
+  };
+  return { answers, end };
 }
 
 const authorizeDocument = (host: string, path: string) =>
@@ -61,35 +70,32 @@ const authorizeDocument = (host: string, path: string) =>
 const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
 
-describe('a host of metadata documents that stays silent', () => {
+describe('a host of metadata documents that never responds', () => {
   it('gets one fetch at a time, and requests for its other documents are refused at once', async () => {
-    await reset();
     const [host] = silent;
     host!.connections = 0;
-    const { answers, all } = stall(20, (n) => authorizeDocument(host!.host, String(n)));
+    const { answers, end } = stall(20, (n) => authorizeDocument(host!.host, String(n)));
     await expect.poll(() => answers.length).toBe(19);
     expect(statusesOf(answers)).toEqual(times(19, 503));
     expect(answers[0]!.headers.get('retry-after')).toBe('2');
     expect(answers[0]!.text).toContain('Try again in a few seconds.');
     expect(host!.connections).toBe(1);
-    // Who waited hears that the document can't be fetched.
-    expect(statusesOf(await all)).toEqual([400, ...times(19, 503)]);
+    // The request that waited gets 400: the document can't be fetched.
+    expect(statusesOf(await end())).toEqual([400, ...times(19, 503)]);
     expect(host!.connections).toBe(1);
   });
 
-  it('holds few requests for one document', async () => {
-    await reset();
+  it('keeps only a few requests for one document waiting', async () => {
     const [host] = silent;
     host!.connections = 0;
-    const { answers, all } = stall(20, () => authorizeDocument(host!.host, 'same'));
+    const { answers, end } = stall(20, () => authorizeDocument(host!.host, 'same'));
     await expect.poll(() => answers.length).toBe(20 - PER_KEY);
     expect(host!.connections).toBe(1);
-    expect(statusesOf(await all)).toEqual([...times(PER_KEY, 400), ...times(20 - PER_KEY, 503)]);
+    expect(statusesOf(await end())).toEqual([...times(PER_KEY, 400), ...times(20 - PER_KEY, 503)]);
   });
 
-  it('doesn’t stop pages, tokens and clients that are registered, together with all others like it', async () => {
-    await reset();
-    const { answers, all } = stall(8 * silent.length, (n) => authorizeDocument(silent[n % silent.length]!.host, 'same'));
+  it('doesn’t block pages, tokens or registered clients, even together with all other silent hosts', async () => {
+    const { answers, end } = stall(8 * silent.length, (n) => authorizeDocument(silent[n % silent.length]!.host, 'same'));
     await expect.poll(() => answers.length).toBe(8 * silent.length - TOTAL);
     expect((await browser().send('/connections')).status).toBe(200);
     expect((await browser().open(authorizePath(clientId, pkce().challenge))).page.status).toBe(200);
@@ -100,13 +106,13 @@ describe('a host of metadata documents that stays silent', () => {
       '2',
       'temporarily_unavailable',
     ]);
-    // All of this was served while the silent hosts held every place.
+    // All of this was served while the silent hosts used up every fetch.
     expect(answers).toHaveLength(8 * silent.length - TOTAL);
-    await all;
+    await end();
   });
 });
 
-describe('an organization’s provider that stays silent', () => {
+describe('an organization’s provider that never responds', () => {
   const provide = async (tenant: string, issuer: string) => {
     const settings = {
       name: undefined,
@@ -125,13 +131,12 @@ describe('an organization’s provider that stays silent', () => {
     return { b, page };
   };
 
-  it('stops neither another organization with a provider at the same host nor passwords', async () => {
-    await reset();
+  it('blocks neither another organization with a provider at the same host nor passwords', async () => {
     for (const tenant of ['acme', 'globex']) await provide(tenant, `https://${silent[0]!.host}`);
     await provide('good', idp.issuer);
     silent[0]!.connections = 0;
     const pages = await Promise.all(Array.from({ length: 10 }, () => pageOf('acme')));
-    const { answers, all } = stall(10, async (n) => (await pages[n]!.b.submit(pages[n]!.page, {})).page);
+    const { answers, end } = stall(10, async (n) => (await pages[n]!.b.submit(pages[n]!.page, {})).page);
     await expect.poll(() => answers.length).toBe(10 - PER_KEY);
     expect(statusesOf(answers)).toEqual(times(10 - PER_KEY, 503));
     expect(answers[0]!.headers.get('retry-after')).toBe('1');
@@ -140,18 +145,17 @@ describe('an organization’s provider that stays silent', () => {
     expect(silent[0]!.connections).toBe(1);
 
     const good = await pageOf('good');
-    expect((await good.b.submit(good.page, {})).away?.host).toBe(idp.host);
+    expect((await good.b.submit(good.page, {})).externalUrl?.host).toBe(idp.host);
     const same = await pageOf('globex');
     const sameHost = stall(1, async () => (await same.b.submit(same.page, {})).page);
     expect((await browser().send('/connections')).status).toBe(200);
     expect(answers).toHaveLength(10 - PER_KEY);
     // Its own host is silent, so it fails, but only after the fetch.
-    expect((await sameHost.all)[0]!.text).toContain('can’t be reached');
-    await all;
+    expect((await sameHost.end())[0]!.text).toContain('can’t be reached');
+    await end();
   });
 
-  it('leaves places for metadata documents', async () => {
-    await reset();
+  it('leaves fetches for metadata documents available', async () => {
     for (const [n, tenant] of ['p0', 'p1', 'p2', 'p3'].entries()) await provide(tenant, `https://${silent[n]!.host}`);
     const pages = await Promise.all(Array.from({ length: TOTAL }, (_, n) => pageOf(`p${n % 4}`)));
     const { page, b } = await pageOf('good');
@@ -161,11 +165,12 @@ describe('an organization’s provider that stays silent', () => {
         while (!isOver) await one.b.submit(one.page, {});
       }),
     );
-    // The sixteen hold all places for providers.
+    // The sixteen use up all fetches from providers.
     await expect.poll(async () => (await b.submit(page, {})).page.status).toBe(503);
     const document = await browser().send(authorizePath(`https://${idp.host}/none`, pkce().challenge));
     expect(document.status).toBe(400);
     isOver = true;
+    hangUp();
     await all;
   });
 });

@@ -1,11 +1,11 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database, type Query } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
-import { TOOLS_URL } from '@crs/testing/world';
+import { tenant, TOOLS_URL } from '@crs/testing/world';
 import { AccessTokens } from '../src/keys/access-tokens.ts';
 import { KeyRing } from '../src/keys/key-ring.ts';
 import { createEncrypters } from '../src/keys/encrypters.ts';
@@ -16,11 +16,12 @@ import {
   failureOf,
   organization,
   serviceUrl,
-  startAuthWorld,
-  TENANTS,
+  sharedAuthWorld,
   user,
-  type AuthWorld,
+  type SharedAuthWorld,
 } from './_fixtures.ts';
+
+const [ACME, GLOBEX, NOWHERE] = [tenant('acme'), tenant('globex'), tenant('nowhere')];
 
 const ALL = ['calls:read', 'projects:read', 'entities:read'];
 const DAY = 86_400;
@@ -32,19 +33,18 @@ const REFUSED = {
   message: 'The access token is unknown, expired or revoked.',
 };
 
-let world: AuthWorld;
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld(TENANTS.flatMap((id) => [organization(id), user(id, ANN), user(id, BOB)]));
+  world = await sharedAuthWorld([ACME, GLOBEX].flatMap((id) => [organization(id), user(id, ANN), user(id, BOB)]));
 });
-afterAll(() => world?.close());
 
-const create = async (options: { email?: string; scopes?: string[]; expiresInSeconds?: number } = {}, tenant = 'acme') => {
+const create = async (options: { email?: string; scopes?: string[]; expiresInSeconds?: number } = {}, tenant = ACME) => {
   const request = { email: ANN, scopes: [], expiresInSeconds: 0, ...options };
   const { token, accessToken } = await world.operator.auth.createToken(request, await world.operate(tenant));
   return { token: token!, accessToken };
 };
-const list = async (tenant = 'acme') => (await world.operator.auth.listTokens({}, await world.operate(tenant))).tokens;
-const revoke = async (tokenId: string, tenant = 'acme') =>
+const list = async (tenant = ACME) => (await world.operator.auth.listTokens({}, await world.operate(tenant))).tokens;
+const revoke = async (tokenId: string, tenant = ACME) =>
   (await world.operator.auth.revokeToken({ tokenId }, await world.operate(tenant))).token!;
 const authenticate = (accessToken: string) => world.auth.authenticateToken({ accessToken, audiences: ['calls'] });
 const auditOf = async (tokenId: string) =>
@@ -56,7 +56,7 @@ const auditOf = async (tokenId: string) =>
   ).map(({ entry }) => entry);
 
 describe('a new token', () => {
-  it('is an access token of RFC 9068 for the tools alone, and is not stored', async () => {
+  it('is an RFC 9068 access token for the tools only, and is not stored', async () => {
     const { token, accessToken } = await create();
     expect(token).toEqual({
       tokenId: expect.stringMatching(/^grant_[0-9A-Za-z]{16}$/),
@@ -73,7 +73,7 @@ describe('a new token', () => {
       iss: TOOLS_URL,
       aud: `${TOOLS_URL}/mcp`,
       sub: userId,
-      organization: 'acme',
+      organization: ACME,
       scope: ALL.join(' '),
       jti: token.tokenId,
       exp: token.expiresAt!.getTime() / 1000,
@@ -83,7 +83,7 @@ describe('a new token', () => {
     expect(JSON.stringify(stored)).not.toContain(signature);
     expect(world.log.join('')).not.toContain(signature);
     expect(JSON.stringify(await list())).not.toContain(signature);
-    expect(await auditOf(token.tokenId)).toEqual([`acme local token.create ${token.tokenId} ${ANN}`]);
+    expect(await auditOf(token.tokenId)).toEqual([`${ACME} local token.create ${token.tokenId} ${ANN}`]);
   });
 
   it('has the requested scopes, once each, or all', async () => {
@@ -103,49 +103,49 @@ describe('a new token', () => {
   });
 
   it('expires at the requested time, or after 30 days', async () => {
-    for (const [asked, seconds] of [
+    for (const [requested, seconds] of [
       [0, 30 * DAY],
       [1, 1],
       [MAX_SECONDS, MAX_SECONDS],
     ] as const) {
-      const { token } = await create({ expiresInSeconds: asked });
+      const { token } = await create({ expiresInSeconds: requested });
       // A token ends at a whole second, so it may live up to a second less.
       const lived = (token.expiresAt!.getTime() - token.createdAt!.getTime()) / 1000;
-      expect(Math.abs(lived - seconds), `${asked} s`).toBeLessThanOrEqual(1);
+      expect(Math.abs(lived - seconds), `${requested} s`).toBeLessThanOrEqual(1);
     }
     for (const expiresInSeconds of [MAX_SECONDS + 1, Number.MAX_SAFE_INTEGER])
       expect(await failureOf(create({ expiresInSeconds }))).toMatchObject({ kind: 'invalid_argument', field: 'expires_in' });
   });
 
-  it('is for an enabled user of the organization, by e-mail in any case', async () => {
+  it('needs an enabled user of the organization, whose e-mail may be in any letter case', async () => {
     expect((await create({ email: ANN.toUpperCase() })).token.email).toBe(ANN);
     expect((await failureOf(create({ email: 'nobody@example.com' })))?.kind).toBe('not_found');
-    expect((await failureOf(create({}, 'nowhere')))?.kind).toBe('not_found');
+    expect((await failureOf(create({}, NOWHERE)))?.kind).toBe('not_found');
     for (const email of ['', 'ab', 'x'.repeat(255), 'a\u0000@b'])
       expect(await failureOf(create({ email }))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
 
-    const operator = await world.operate('acme');
+    const operator = await world.operate(ACME);
     const before = (await list()).length;
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
     expect(await failureOf(create({ email: BOB }))).toMatchObject({ kind: 'failed_precondition' });
     expect(await list()).toHaveLength(before);
-    expect((await create({ email: BOB }, 'globex')).token.email).toBe(BOB);
+    expect((await create({ email: BOB }, GLOBEX)).token.email).toBe(BOB);
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
   });
 });
 
 describe('the list of tokens', () => {
-  it('is newest first, includes revoked and expired tokens, and is of the organization alone', async () => {
-    const made: string[] = [];
-    for (const email of [ANN, BOB, ANN]) made.push((await create({ email }, 'globex')).token.tokenId);
-    const revoked = await revoke(made[1]!, 'globex');
-    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [made[0]]);
-    const tokens = (await list('globex')).filter(({ tokenId }) => made.includes(tokenId));
-    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(made.toReversed());
+  it('is newest first, includes revoked and expired tokens, and has only tokens of the organization', async () => {
+    const createdIds: string[] = [];
+    for (const email of [ANN, BOB, ANN]) createdIds.push((await create({ email }, GLOBEX)).token.tokenId);
+    const revoked = await revoke(createdIds[1]!, GLOBEX);
+    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [createdIds[0]]);
+    const tokens = (await list(GLOBEX)).filter(({ tokenId }) => createdIds.includes(tokenId));
+    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(createdIds.toReversed());
     expect(tokens[1]).toEqual(revoked);
-    const here = (await list('acme')).map(({ tokenId }) => tokenId);
-    expect(made.filter((tokenId) => here.includes(tokenId))).toEqual([]);
-    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
+    const here = (await list(ACME)).map(({ tokenId }) => tokenId);
+    expect(createdIds.filter((tokenId) => here.includes(tokenId))).toEqual([]);
+    expect((await failureOf(list(NOWHERE)))?.kind).toBe('not_found');
   });
 });
 
@@ -154,17 +154,17 @@ describe('revoking a token', () => {
     const { token } = await create();
     const first = await revoke(token.tokenId);
     expect(first).toEqual({ ...token, revokedAt: expect.any(Date) });
-    expect((await auditOf(token.tokenId)).slice(1)).toEqual([`acme local token.revoke ${token.tokenId}`]);
+    expect((await auditOf(token.tokenId)).slice(1)).toEqual([`${ACME} local token.revoke ${token.tokenId}`]);
     expect(await revoke(token.tokenId)).toEqual(first);
   });
 
-  it('finds no token of another organization, and no unknown one', async () => {
-    const { token, accessToken } = await create({}, 'globex');
+  it('returns not_found for a token of another organization, as for an unknown one', async () => {
+    const { token, accessToken } = await create({}, GLOBEX);
     for (const tokenId of [token.tokenId, 'grant_', 'x'.repeat(100)])
       expect((await failureOf(revoke(tokenId)))?.kind, tokenId).toBe('not_found');
     for (const tokenId of ['', 'x'.repeat(101), 'a\u0000b'])
       expect(await failureOf(revoke(tokenId))).toMatchObject({ kind: 'invalid_argument', field: 'token_id' });
-    expect((await authenticate(accessToken)).organizationId).toBe('globex');
+    expect((await authenticate(accessToken)).organizationId).toBe(GLOBEX);
     expect(await auditOf(token.tokenId)).toHaveLength(1);
   });
 });
@@ -174,14 +174,14 @@ describe('AuthenticateToken', () => {
   beforeEach(async () => {
     token = await create({ scopes: ['calls:read'] });
   });
-  const goodAgain = async () => expect((await authenticate(token.accessToken)).organizationId).toBe('acme');
+  const goodAgain = async () => expect((await authenticate(token.accessToken)).organizationId).toBe(ACME);
 
   it("returns the user, the scopes and the organization's limit", async () => {
-    await world.load([organization('acme', { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
-    const [found] = await world.rows(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
+    await world.load([organization(ACME, { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
+    const [found] = await world.rows('select user_id from auth.users where organization = $1 and email = $2', [ACME, ANN]);
     expect(await authenticate(token.accessToken)).toEqual({
       callerTokens: { calls: expect.any(String) },
-      organizationId: 'acme',
+      organizationId: ACME,
       userId: found!['user_id'],
       scopes: ['calls:read'],
       rateLimit: { requests: 7, periodSeconds: 11 },
@@ -190,13 +190,13 @@ describe('AuthenticateToken', () => {
     });
   });
 
-  it('refuses an invalid or changed token in the same words', async () => {
+  it('returns the same error for every invalid or changed token', async () => {
     const { accessToken } = token;
     const { callerTokens } = await authenticate(accessToken);
     const [header, payload, signature] = accessToken.split('.') as [string, string, string];
-    const other = (await create({}, 'globex')).accessToken.split('.')[1]!;
+    const other = (await create({}, GLOBEX)).accessToken.split('.')[1]!;
     const bad = [
-      ...['', 'x', 'a.b.c', '..', 'x'.repeat(8_000), callerTokens['calls']!, await world.createKey('acme')],
+      ...['', 'x', 'a.b.c', '..', 'x'.repeat(8_000), callerTokens['calls']!, await world.createKey(ACME)],
       `${header}.${other}.${signature}`,
       `${header}.${payload}.`,
       `${header}.${payload}.${signature.slice(1)}`,
@@ -209,7 +209,7 @@ describe('AuthenticateToken', () => {
     await goodAgain();
     await revoke(token.token.tokenId);
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
-    expect((await authenticate((await create()).accessToken)).organizationId).toBe('acme');
+    expect((await authenticate((await create()).accessToken)).organizationId).toBe(ACME);
   });
 
   it('refuses a token after the end of its grant, even if the token itself is still valid', async () => {
@@ -218,14 +218,14 @@ describe('AuthenticateToken', () => {
   });
 
   it('refuses a token once its user is disabled, also after the user is enabled again', async () => {
-    const operator = await world.operate('acme');
+    const operator = await world.operate(ACME);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: false }, operator);
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
   });
 
-  it('refuses a token whose grant has another user', async () => {
+  it('refuses a token whose grant belongs to another user', async () => {
     const { token: bobs } = await create({ email: BOB });
     const swap = `update auth.grants g set user_id = u.user_id from auth.users u
       where g.organization = u.organization and g.grant_id = $1 and u.email = $2`;
@@ -234,8 +234,8 @@ describe('AuthenticateToken', () => {
   });
 });
 
-describe('the keys of tokens', () => {
-  it('are made once for all replicas, and useless with another secret', async () => {
+describe('the keys that sign access tokens', () => {
+  it('are created once for all replicas, and unusable with another secret', async () => {
     const database = await emptyDatabase();
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
@@ -252,7 +252,7 @@ describe('the keys of tokens', () => {
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);
       const stranger = await failureOf(replica('x'.repeat(40)).verify(tokens[0]!));
       expect(stranger?.reason).not.toBe(REFUSED.reason);
-      // The keys are loaded anew while they are listed. The authorization server refuses a key that is there twice.
+      // The keys are loaded again while they are listed. The authorization server refuses a set that has a key twice.
       const [before, after] = [ring(), ring()];
       after.current = () => before.current();
       const listed = (await new AccessTokens(after, TOOLS_URL).keys()).map(({ keyId }) => keyId);

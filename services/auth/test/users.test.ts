@@ -1,17 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tenant } from '@crs/testing/world';
 import { verifyPassword } from '../src/domain/password.ts';
-import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
+import { failureOf, organization, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
 
-let world: AuthWorld;
+const TENANTS = [tenant('acme'), tenant('globex')] as const;
+const [ACME, GLOBEX] = TENANTS;
+const NOWHERE = tenant('nowhere');
+
+let world: SharedAuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+  world = await sharedAuthWorld(TENANTS.map((id) => organization(id)));
 });
-afterAll(() => world?.close());
 
-const create = async (email: string, { tenant = 'acme', name = 'Somebody', password = '' } = {}) =>
+const create = async (email: string, { tenant = ACME, name = 'Somebody', password = '' } = {}) =>
   (await world.operator.auth.createUser({ email, name, password }, await world.operate(tenant))).user!;
-const list = async (tenant = 'acme') => (await world.operator.auth.listUsers({}, await world.operate(tenant))).users;
-const setDisabled = async (email: string, disabled: boolean, tenant = 'acme') =>
+const list = async (tenant = ACME) => (await world.operator.auth.listUsers({}, await world.operate(tenant))).users;
+const setDisabled = async (email: string, disabled: boolean, tenant = ACME) =>
   (await world.operator.auth.setUserDisabled({ email, disabled }, await world.operate(tenant))).user!;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -33,7 +37,7 @@ describe('a new user', () => {
     ['another case', 'ZOË@example.com', 'zoë@EXAMPLE.com'],
     ['a decomposed character', 'café@example.com', 'cafe\u0301@example.com'],
     ['both', 'über@example.com', 'U\u0308BER@example.com'],
-  ])('is refused where the e-mail is taken in %s', async (_, taken, email) => {
+  ])('is refused if the e-mail is taken in %s', async (_, taken, email) => {
     await create(taken);
     expect(await failureOf(create(email))).toMatchObject({ kind: 'already_exists', field: 'email' });
     expect((await list()).filter((user) => user.email === taken || user.email === email)).toHaveLength(1);
@@ -47,20 +51,20 @@ describe('a new user', () => {
     }
   });
 
-  it('is made once, even if many ask at the same time', async () => {
+  it('is created once, even if many calls come at the same time', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race@example.com'))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
   });
 
   it.each(['a@b', `${'a'.repeat(252)}@b`, `${'😀'.repeat(252)}@b`, 'a+b@c', '"a"@b', 'ä@ö'])(
-    'takes the e-mail %s',
+    'may have the e-mail %s',
     async (email) => {
       expect((await create(email)).email).toBe(email);
     },
   );
 
   it.each(['', 'a', '@b', 'a@', 'ab', 'a@b@c', 'a b@c', 'a@b\n', `${'a'.repeat(253)}@b`, `${'😀'.repeat(253)}@b`, 'a\u0000@b'])(
-    'refuses the e-mail %j',
+    'may not have the e-mail %j',
     async (email) => {
       const before = await list();
       expect(await failureOf(create(email))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
@@ -98,8 +102,8 @@ describe('a new user', () => {
   });
 
   it('needs an existing organization', async () => {
-    expect((await failureOf(create('a@example.com', { tenant: 'nowhere' })))?.kind).toBe('not_found');
-    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
+    expect((await failureOf(create('a@example.com', { tenant: NOWHERE })))?.kind).toBe('not_found');
+    expect((await failureOf(list(NOWHERE)))?.kind).toBe('not_found');
   });
 });
 
@@ -115,12 +119,12 @@ describe('a disabled user', () => {
       hasPassword: true,
     });
     const stateIn = async (tenant: string) => (await list(tenant)).find(({ email }) => email === 'On.Off@example.com')!.disabled;
-    expect([await stateIn('acme'), await stateIn('globex')]).toEqual([true, false]);
+    expect([await stateIn(ACME), await stateIn(GLOBEX)]).toEqual([true, false]);
   });
 
   it('keeps the time of the first disabling when disabled again', async () => {
     const since = () =>
-      world.rows(`select disabled_at from auth.users where organization = 'acme' and email = 'On.Off@example.com'`);
+      world.rows(`select disabled_at from auth.users where organization = $1 and email = 'On.Off@example.com'`, [ACME]);
     await setDisabled('on.off@example.com', true);
     const before = await since();
     await setDisabled('on.off@example.com', true);
@@ -133,12 +137,12 @@ describe('a disabled user', () => {
     expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
   });
 
-  it('keeps the e-mail taken', async () => {
+  it('keeps its e-mail reserved', async () => {
     await setDisabled('on.off@example.com', true);
     expect((await failureOf(create('on.off@example.com')))?.kind).toBe('already_exists');
   });
 
-  it('must exist', async () => {
+  it('must be an existing user', async () => {
     expect((await failureOf(setDisabled('nobody@example.com', true)))?.kind).toBe('not_found');
     for (const email of ['', `${'a'.repeat(253)}@b`, 'on.off@example.com\u0000']) {
       expect(await failureOf(setDisabled(email, true))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
@@ -146,14 +150,14 @@ describe('a disabled user', () => {
   });
 
   it('must belong to the organization', async () => {
-    await create('globex.only@example.com', { tenant: 'globex' });
-    expect((await failureOf(setDisabled('globex.only@example.com', true, 'acme')))?.kind).toBe('not_found');
-    expect((await failureOf(setDisabled('globex.only@example.com', true, 'nowhere')))?.kind).toBe('not_found');
+    await create('globex.only@example.com', { tenant: GLOBEX });
+    expect((await failureOf(setDisabled('globex.only@example.com', true, ACME)))?.kind).toBe('not_found');
+    expect((await failureOf(setDisabled('globex.only@example.com', true, NOWHERE)))?.kind).toBe('not_found');
   });
 });
 
-it('lists users by e-mail, folded, in the order of code points', async () => {
-  for (const email of ['B@list', 'a@list', 'C@list', '_@list', 'é@list', '😀@list']) await create(email, { tenant: 'globex' });
-  const emails = (await list('globex')).map(({ email }) => email).filter((email) => email.endsWith('@list'));
+it('lists users by case-folded e-mail, in code-point order', async () => {
+  for (const email of ['B@list', 'a@list', 'C@list', '_@list', 'é@list', '😀@list']) await create(email, { tenant: GLOBEX });
+  const emails = (await list(GLOBEX)).map(({ email }) => email).filter((email) => email.endsWith('@list'));
   expect(emails).toEqual(['_@list', 'a@list', 'B@list', 'C@list', 'é@list', '😀@list']);
 });

@@ -1,11 +1,13 @@
-import { startWorld, type World } from '@crs/testing/world';
+// Helpers for tests of GET /v1/changes: organizations with their own feeds, and a follower that reads a feed to its end.
+
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { expect } from 'vitest';
-import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
+import { callLine, PROJECT, sendBatch, tenantRecords } from './_records.ts';
 
 type Query = Record<string, string | number>;
 type Target = Parameters<World['operator']['erasers']['calls']['erase']>[0]['target'];
 
-/** A change as the API answers it. */
+/** A change as the API returns it. */
 export interface Change {
   type: string;
   call_id: string | null;
@@ -13,9 +15,9 @@ export interface Change {
   call?: object;
 }
 
-/** A world with any number of organizations, each with a feed of its own. */
-export async function startFeedWorld() {
-  const world = await startWorld();
+/** Creates organizations in the shared test environment, each with its own feed, and reads and changes their calls. */
+export async function feeds() {
+  const world = await sharedWorld();
   const keys = new Map<string, string>();
 
   const get = (organization: string, path: string, query: Query = {}) => {
@@ -42,30 +44,30 @@ export async function startFeedWorld() {
 
     /** Creates an organization with a key. @returns its id */
     async createTenant(settings: object = {}): Promise<string> {
-      const id = `org-${keys.size + 1}`;
-      await world.load(tenant(id, settings));
+      const id = tenant('org');
+      await world.load(tenantRecords(id, settings));
       keys.set(id, await world.createKey(id));
       return id;
     },
 
-    /** Follows to the end. @returns what each change says, in order, and the last cursor */
+    /** Reads page after page to the end of the feed. @returns the changes, their summaries as `type call_id`, and the last cursor */
     async follow(organization: string, query: Query = {}) {
       const seen: Change[] = [];
-      for (let asked = query; ;) {
-        const { status, json, text } = await changes(organization, asked);
+      for (let next = query; ;) {
+        const { status, json, text } = await changes(organization, next);
         expect(status, text).toBe(200);
         seen.push(...json.data);
         const cursor = json.next_cursor as string;
-        asked = { ...query, cursor };
-        if (!json.has_more) return { seen, said: seen.map(({ type, call_id: id }) => `${type} ${id}`), cursor };
+        next = { ...query, cursor };
+        if (!json.has_more) return { seen, summaries: seen.map(({ type, call_id: id }) => `${type} ${id}`), cursor };
       }
     },
   };
 }
 
-export type FeedWorld = Awaited<ReturnType<typeof startFeedWorld>>;
+export type Feeds = Awaited<ReturnType<typeof feeds>>;
 
-/** A call with something in every part. */
+/** The fields of a call that has names, texts, Q&A, both transcripts and a note. */
 export const FULL = {
   project_id: PROJECT,
   conducted_by: 'ann@crs.example',

@@ -1,10 +1,12 @@
+// Import lines for tests of the calls service, how to send them, and the REST details that they must become.
+
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallOptions } from '@crs/kit/rpc/client';
 import type { World } from '@crs/testing/world';
 
 export const PROJECT = '11111111-2222-4333-8444-555555555555';
 
-/** A `call` import line, loosely typed as tests also send bad ones. */
+/** A `call` import line, loosely typed because tests also send bad ones. */
 export interface CallLine {
   type: 'call';
   organization: string;
@@ -18,7 +20,7 @@ export function callLine(organization: string, id: string, fields: object = {}):
 }
 
 /** An organization with all fields allowed, a very high rate limit, users ann and bob, and a project. */
-export function tenant(id: string, settings: object = {}): object[] {
+export function tenantRecords(id: string, settings: object = {}): object[] {
   const people = ['ann', 'bob'].map((name) => ({ type: 'user', organization: id, email: `${name}@crs.example`, name }));
   return [
     {
@@ -36,7 +38,7 @@ export function tenant(id: string, settings: object = {}): object[] {
 
 export type BatchLine = object | string | Buffer;
 
-/** Sends a batch as `crs` does, without the checks of `crs`. @returns refusals as `line: field: reason` */
+/** Sends a batch as `crs` does, but without its checks, so bad lines reach the service. @returns refusals as `line: field: reason` */
 export async function sendBatch(world: World, organization: string, lines: BatchLine[], options: CallOptions = {}) {
   const batch = lines.map((line, i) => ({ number: i + 1, json: bytesOf(line), id: idOf(line) }));
   const { calls } = world.operator.importers;

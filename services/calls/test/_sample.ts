@@ -1,3 +1,5 @@
+// A sample call for tests of rendering, as a parsed record and as a stored row.
+
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallRecord } from '../src/domain/call-record.ts';
 import { encode, type DetailRow, type DetailView } from '../src/domain/stored-json/index.ts';
@@ -5,17 +7,17 @@ import { fieldMaskOf } from '../src/domain/view.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 
-/** Sees everything, names as recorded. */
+/** The view of an organization that sees every field, and names as recorded. */
 export const OPEN_VIEW: DetailView = {
   mask: fieldMaskOf(ALLOWED_FIELDS),
   anonymizeWith: undefined,
   include: { verbatim: true, redacted: true, clean: true },
 };
 
-/** The times of the sample. */
+/** The created_at and updated_at of the sample, as they stand in its stored JSON. */
 export const TIMES_JSON = ',"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z"';
 
-/** A call with something in every field, as it is stored. */
+/** The stored row of a call with a value in every field. */
 export function sampleCall(changes: Partial<CallRecord> = {}): DetailRow {
   const record = sampleRecord(changes);
   const { name, employer, anonymizedName, anonymityStatus } = record;

@@ -2,10 +2,10 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callLine, tenant } from './_records.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { callLine, tenantRecords } from './_records.ts';
 
 /** A person whose name and e-mail address occur nowhere else in a call. */
 interface Person {
@@ -15,27 +15,28 @@ interface Person {
 }
 
 const WITHOUT_NAME = { allowed_fields: ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name') };
-const SETTINGS: Record<string, object> = {
-  acme: { anonymize_interviewees: true },
-  globex: { anonymize_interviewees: true },
-  initech: WITHOUT_NAME,
-  umbrella: WITHOUT_NAME,
-};
-const ORGANIZATIONS = Object.keys(SETTINGS);
+const ANONYMIZED = { anonymize_interviewees: true };
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const SETTINGS = new Map<string, object>([
+  [ACME, ANONYMIZED],
+  [GLOBEX, ANONYMIZED],
+  [tenant('initech'), WITHOUT_NAME],
+  [tenant('umbrella'), WITHOUT_NAME],
+]);
+const ORGANIZATIONS = [...SETTINGS.keys()];
 const CREATED = '2025-03-01T10:00:00.000Z';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-let world: OwnWorld;
+let world: World;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load(ORGANIZATIONS.flatMap((id) => tenant(id, SETTINGS[id])));
+  world = await sharedWorld();
+  await world.load([...SETTINGS].flatMap(([id, settings]) => tenantRecords(id, settings)));
   for (const id of ORGANIZATIONS) keys.set(id, await world.createKey(id));
 });
-afterAll(() => world?.close());
 
-/** A way to write a name: between its words, around it, and in which letters. */
+/** Writes a person's name in one of many spellings: white space, order of the names, titles, letter case and suffixes vary. */
 type Spelling = (person: Person) => string;
 
 const space = fc.constantFrom(' ', '\u00a0', '  ', '\u2009', '\u3000', ' \u200b', '\t');
@@ -63,7 +64,7 @@ const spelling: fc.Arbitrary<Spelling> = fc.record({ space, letters, order, suff
 const prefix = fc.constantFrom(
   ...['', ' ', '[00:00:05] ', '00:00:05 ', '(00:05) ', '00:05 - ', '- ', '* ', '1. ', '2) ', '> ', '\u200b', '- [01:02:03] '],
 );
-/** A label of a line, with what follows up to the words that are said. */
+/** A speaker label at the start of a line, with everything before the spoken words. */
 const label: fc.Arbitrary<Spelling> = fc.tuple(prefix, spelling, fc.nat(4)).map(([before, spell, form]) => (person) => {
   const name = spell(person);
   return before + [`${name}: `, `**${name}:** `, `**${name}**: `, `<v ${name}>`, `<v.loud ${name}>`][form]!;
@@ -110,8 +111,8 @@ function call(organization: string, id: string, { first, last, email }: Person, 
 const ZELDA: Person = { first: 'Zelda Wilhelmína', last: 'Quackenbush', email: 'zq@contoso.example' };
 const OTTOKAR: Person = { first: 'Ottokar Łukasz', last: 'Überreuther', email: 'oü@fabrikam.example' };
 
-/** Everything that REST shows of a call. */
-async function shown(organization: string, id: string) {
+/** The responses of every REST endpoint that shows the call. */
+async function responsesFor(organization: string, id: string) {
   const key = keys.get(organization);
   const paths = [`/v1/calls/${id}`, `/v1/calls?${RANGE}&expand=detail`, '/v1/changes?expand=detail', `/v1/calls?${RANGE}`];
   const responses = await Promise.all(paths.map((path) => world.rest(path, { key })));
@@ -119,21 +120,21 @@ async function shown(organization: string, id: string) {
   return { detail: responses[0]!, texts: responses.map(({ text }) => text) };
 }
 
-/** Text without the characters by which spellings of a name differ. */
-const bare = (text: string) => fold(text.replaceAll(/[\p{Cf}\s]/gu, ''));
+/** Removes white space, format characters and case, so that all spellings of a name look alike. */
+const normalized = (text: string) => fold(text.replaceAll(/[\p{Cf}\s]/gu, ''));
 
 describe("an interviewee's name that is hidden or anonymized", () => {
-  it('stands nowhere, however it is spelled, and neither does the e-mail address', { timeout: 120_000 }, async () => {
+  it('appears in no response, however it is spelled, and neither does the e-mail address', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(mentions, async (mentioned) => {
         const people: [string, Person][] = ORGANIZATIONS.map((id, i) => [id, i % 2 === 0 ? ZELDA : OTTOKAR]);
         await world.load(people.map(([organization, person]) => call(organization, 'call_1', person, mentioned)));
         const details: string[] = [];
         for (const [organization] of people) {
-          const { detail, texts } = await shown(organization, 'call_1');
+          const { detail, texts } = await responsesFor(organization, 'call_1');
           for (const { first, last, email } of [ZELDA, OTTOKAR]) {
             for (const text of texts) {
-              for (const word of [...first.split(' '), last, email]) expect(bare(text)).not.toContain(bare(word));
+              for (const word of [...first.split(' '), last, email]) expect(normalized(text)).not.toContain(normalized(word));
             }
           }
           const { participants, transcripts } = detail.json;
@@ -143,21 +144,21 @@ describe("an interviewee's name that is hidden or anonymized", () => {
           for (const i of mentioned.labels.keys()) expect(transcripts[1].text).toContain(`line ${i}\nAnn: yes.`);
           details.push(detail.text.replace(/"updated_at":"[^"]*"/, ''));
         }
-        // The bytes, and so the ETag, don't depend on who was interviewed.
+        // Otherwise a changed ETag would reveal that another person was interviewed.
         expect(details[2]).toBe(details[3]);
       }),
       { numRuns: 12 },
     );
   });
 
-  it('is shown by the tools as it was recorded', async () => {
+  it('is shown as recorded to users of the tools', async () => {
     const plain: Mentions = {
       participants: [({ first, last }) => `Dr. ${first} ${last}`],
       speakers: [({ first, last }) => `${last}, ${first}`],
       labels: [({ first, last }) => `[00:00:05] **${first} ${last}:** `],
     };
-    await world.load(['acme', 'globex'].map((id) => call(id, 'call_2', id === 'acme' ? ZELDA : OTTOKAR, plain)));
-    const user = toolClient(world.stack.addresses.tools, await createToken(world.operator, 'acme', 'ann@crs.example'));
+    await world.load([call(ACME, 'call_2', ZELDA, plain), call(GLOBEX, 'call_2', OTTOKAR, plain)]);
+    const user = toolClient(world.stack.addresses.tools, await createToken(world.operator, ACME, 'ann@crs.example'));
     const { value } = await user('get_call', { call_id: 'call_2', include_transcript: true });
     expect(value.expert.name).toBe('Zelda Wilhelmína Quackenbush');
     expect(value.transcript).toBe(

@@ -8,23 +8,27 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 
 const log = createLogger('test', { level: 'silent' });
 const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
-/** The refusal after a wait of four fifths of the time. */
-const CROWDED = { kind: 'resource_exhausted' };
-const GONE = { kind: 'unavailable', retryAfterSeconds: 1 };
+/** The error of a statement that waited for a connection for four fifths of its time. */
+const QUEUE_TIMEOUT = { kind: 'resource_exhausted' };
+const UNAVAILABLE = { kind: 'unavailable', retryAfterSeconds: 1 };
+/** An advisory lock that the superuser holds during all tests. */
+const LOCK = 4711;
 
 let superuser: Session;
 let database: Database;
 
 beforeAll(async () => {
   superuser = await openSession(inject('postgresUrl'));
+  await superuser.query(`select pg_advisory_lock(${LOCK})`);
 });
 afterEach(() => database.close());
 afterAll(() => superuser?.close());
 
 const scope = (ms = 5_000, signal?: AbortSignal): Scope => credentialScope('acme', { ...workFor(ms), signal });
 const PID = { name: 'pid', row: { pid: column.integer }, text: 'select pg_backend_pid() as pid' };
-const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
-/** @returns the milliseconds until the promise rejected as expected */
+/** Waits for that lock until it is canceled. */
+const BLOCKED = { name: 'blocked', text: `select pg_advisory_xact_lock_shared(${LOCK})` };
+/** Expects a rejection. @returns the milliseconds until then */
 async function failure(promise: Promise<unknown>, expected: object): Promise<number> {
   const started = performance.now();
   await expect(promise).rejects.toMatchObject(expected);
@@ -53,28 +57,28 @@ describe.each([
   it.each([
     ['could not find valid entry for shard 102057', { kind: 'aborted' }],
     ['another internal error', { code: 'XX000' }],
-  ])('reports a shard of Citus that was split meanwhile as a lost race, and nothing else: %s', async (message, expected) => {
+  ])('maps only the error of a Citus shard that was split meanwhile to a retryable conflict: %s', async (message, expected) => {
     open();
     const text = `do $$ begin raise exception using errcode = 'XX000', message = '${message}'; end $$`;
     await expect(run(scope(), { name: 'split', text, dynamic: true })).rejects.toMatchObject(expected);
   });
 
-  it('is free again at the deadline of its holder', async () => {
+  it('is free again at the deadline of the caller that holds it', async () => {
     open();
-    expect(await failure(run(scope(200), SLEEP), LATE)).toBeLessThan(10_000);
+    expect(await failure(run(scope(200), BLOCKED), LATE)).toBeLessThan(10_000);
     await pid();
   });
 
-  it('makes no caller wait past its deadline', async () => {
+  it('makes no other caller wait past its own deadline', async () => {
     open();
     const controller = new AbortController();
-    const working = failure(run(scope(15_000, controller.signal), SLEEP), LATE);
-    expect(await failure(run(scope(200), PID), CROWDED)).toBeLessThan(10_000);
+    const working = failure(run(scope(15_000, controller.signal), BLOCKED), LATE);
+    expect(await failure(run(scope(200), PID), QUEUE_TIMEOUT)).toBeLessThan(10_000);
     controller.abort();
     await working;
   });
 
-  it('is given up at the deadline if the server has fallen silent', async () => {
+  it('is abandoned at the deadline if the server no longer responds', async () => {
     const { url, silence, close } = await proxy(inject('postgresUrl'));
     open(url);
     try {
@@ -86,11 +90,11 @@ describe.each([
     }
   });
 
-  it('is free again as soon as its caller is gone, as is a place in the queue', async () => {
+  it('is free again as soon as its caller has canceled, and so is a position in the queue', async () => {
     open();
     const [first, second] = [new AbortController(), new AbortController()];
-    const working = failure(run(scope(15_000, first.signal), SLEEP), LATE);
-    const waiting = failure(run(scope(15_000, second.signal), SLEEP), LATE);
+    const working = failure(run(scope(15_000, first.signal), BLOCKED), LATE);
+    const waiting = failure(run(scope(15_000, second.signal), BLOCKED), LATE);
     setTimeout(() => second.abort(), 50);
     expect(await waiting).toBeLessThan(10_000);
     first.abort();
@@ -98,30 +102,30 @@ describe.each([
     await pid();
   });
 
-  it('is not opened for a caller that is gone or late already', async () => {
+  it('is not opened for a caller that has canceled or whose deadline has passed', async () => {
     open('postgres://nobody@127.0.0.1:1/none');
     await failure(run(scope(5_000, AbortSignal.abort()), PID), LATE);
     await failure(run(scope(0), PID), LATE);
-    await failure(run(scope(), PID), GONE);
+    await failure(run(scope(), PID), UNAVAILABLE);
   });
 
-  it('may break between two statements', async () => {
+  it('is replaced if it breaks between two statements, and the transaction fails as unavailable', async () => {
     open();
     const work = database.transact(scope(), async (query) => {
       const [row] = await query<{ pid: number }>(PID);
       await superuser.query('select pg_terminate_backend($1::int, 1000)', [row!.pid]);
       return query(PID);
     });
-    await failure(work, GONE);
+    await failure(work, UNAVAILABLE);
     await pid();
   });
 
-  it('may be cut in the middle of a statement', async () => {
+  it('is replaced if it is reset during a statement, and the statement fails as unavailable', async () => {
     const { url, cut, close } = await proxy(inject('postgresUrl'));
     open(url);
     try {
       await pid();
-      const work = failure(run(scope(), SLEEP), GONE);
+      const work = failure(run(scope(), BLOCKED), UNAVAILABLE);
       setTimeout(cut, 50);
       expect(await work).toBeLessThan(4_000);
       await pid();
@@ -131,7 +135,7 @@ describe.each([
   });
 });
 
-/** A proxy to a server that can cut its connections or fall silent. */
+/** A TCP proxy that can reset its connections (`cut`), or stop forwarding without closing them (`silence`). */
 async function proxy(target: string): Promise<{ url: string; cut: () => void; silence: () => void; close: () => void }> {
   const { hostname, port } = new URL(target);
   let sockets: Socket[] = [];

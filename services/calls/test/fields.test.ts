@@ -1,12 +1,13 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shownName, startAnother } from './_clients.ts';
-import { callLine, tenant } from './_records.ts';
+import { startInstance } from '@crs/testing/instance';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { shownName } from './_clients.ts';
+import { callLine, tenantRecords } from './_records.ts';
 
 const CREATED = '2025-03-01T10:00:00.000Z';
 
-/** Every organization has this call. */
+/** The call that every organization has, each with other settings. */
 const call = (organization: string, id = 'call_1', fields: object = {}) =>
   callLine(organization, id, {
     anonymity_status: 'complete',
@@ -27,6 +28,7 @@ const call = (organization: string, id = 'call_1', fields: object = {}) =>
     ...fields,
   });
 
+/** The fields that no setting hides. */
 const ALWAYS = [
   'call_id',
   'project_id',
@@ -49,8 +51,8 @@ const redacted = (name: string) => ({ kind: 'redacted', language: 'en', text: `$
 const clean = { kind: 'clean', language: 'en', text: 'Q: Why?\nA: Because.', segments: [] };
 const block = { id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: 'Intro' };
 
-/** The optional content of a call for each field, with that field alone enabled. */
-const SHOWN: Record<AllowedField, object> = {
+/** What each allowed field makes visible in a detail if it is the only one. */
+const VISIBLE: Record<AllowedField, object> = {
   'interviewee.name': { interviewee: { name: 'Eva Muster' } },
   'interviewee.job_title': { interviewee: { job_title: 'CFO' } },
   'interviewee.organization': { interviewee: { organization: 'Initech' } },
@@ -70,32 +72,31 @@ const SHOWN: Record<AllowedField, object> = {
   'transcripts.clean': {},
 };
 
-const organizationOf = (field: AllowedField) => `only-${field.replaceAll(/[._]/g, '-')}`;
-const MODES = {
-  all: {},
-  none: { allowed_fields: [] },
-  anonymous: { anonymize_interviewees: true },
-  'anonymous-too': { anonymize_interviewees: true },
+const ANONYMOUS = { anonymize_interviewees: true };
+/** The settings of each organization. */
+const SETTINGS = new Map<string, object>();
+const organizationWith = (settings: object) => {
+  const id = tenant('fields');
+  SETTINGS.set(id, settings);
+  return id;
 };
+const ONLY = new Map(ALLOWED_FIELDS.map((field) => [field, organizationWith({ allowed_fields: [field] })]));
+const [ALL, NONE] = [organizationWith({}), organizationWith({ allowed_fields: [] })];
+const [ACME, GLOBEX] = [organizationWith(ANONYMOUS), organizationWith(ANONYMOUS)];
 
-let world: OwnWorld;
+let world: World;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {
-  world = await startWorld();
-  const settings: [string, object][] = [
-    ...ALLOWED_FIELDS.map((field): [string, object] => [organizationOf(field), { allowed_fields: [field] }]),
-    ...Object.entries(MODES),
-  ];
-  await world.load(settings.flatMap(([id, setting]) => tenant(id, setting)));
-  await world.load(settings.map(([id]) => call(id)));
-  for (const [id] of settings) keys.set(id, await world.createKey(id));
+  world = await sharedWorld();
+  await world.load([...SETTINGS].flatMap(([id, settings]) => tenantRecords(id, settings)));
+  await world.load([...SETTINGS.keys()].map((id) => call(id)));
+  for (const id of SETTINGS.keys()) keys.set(id, await world.createKey(id));
 });
-afterAll(() => world?.close());
 
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-/** The detail of a call. Each other way to it shows the same bytes. */
+/** Reads the detail of a call, and expects the same bytes in the list and in the feed. */
 async function detail(organization: string, path = 'call_1') {
   const key = keys.get(organization);
   const { status, json, text } = await world.rest(`/v1/calls/${path}`, { key });
@@ -113,7 +114,7 @@ async function listItem(organization: string) {
   return json.data[0];
 }
 
-/** The optional content of a detail. */
+/** The fields of a detail that a setting may hide. */
 function optional(json: Record<string, unknown>): object {
   for (const key of ALWAYS) expect(json).toHaveProperty(key);
   return Object.fromEntries(Object.entries(json).filter(([key]) => !ALWAYS.includes(key)));
@@ -121,8 +122,8 @@ function optional(json: Record<string, unknown>): object {
 
 describe('allowed_fields', () => {
   it.each(ALLOWED_FIELDS)('with %s alone shows that field and no other', async (field) => {
-    const organization = organizationOf(field);
-    expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...SHOWN[field] });
+    const organization = ONLY.get(field)!;
+    expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...VISIBLE[field] });
     const { segment, source, has_transcript: hasTranscript } = await listItem(organization);
     expect({ segment, source }).toEqual({
       segment: field === 'segment' ? 'Customers' : undefined,
@@ -132,11 +133,11 @@ describe('allowed_fields', () => {
   });
 
   it('without any field shows only the fields that every call has', async () => {
-    expect(optional(await detail('none'))).toEqual({ interviewee: {}, transcripts: [] });
+    expect(optional(await detail(NONE))).toEqual({ interviewee: {}, transcripts: [] });
   });
 
-  it('with all fields shows all', async () => {
-    expect(optional(await detail('all'))).toEqual({
+  it('with all fields shows every field', async () => {
+    expect(optional(await detail(ALL))).toEqual({
       interviewee: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
       participants: [{ name: 'eva muster', role: 'expert', email: 'eva@initech.example' }],
       summary: 'Short.',
@@ -160,52 +161,64 @@ describe('include flags', () => {
     ['?include_clean=false', ['verbatim', 'redacted']],
     ['?include_verbatim=true&include_redacted=false&include_clean=false', ['verbatim']],
     ['?include_verbatim=false&include_redacted=false&include_clean=false', []],
-  ])('%s', async (query, kinds) => {
-    const { transcripts } = await detail('all', `call_1${query}`);
+  ])('select the transcripts for the query "%s"', async (query, kinds) => {
+    const { transcripts } = await detail(ALL, `call_1${query}`);
     expect(transcripts.map((it: { kind: string }) => it.kind)).toEqual(kinds);
   });
 
   it('do not show fields that are not enabled', async () => {
     expect(
-      (await detail(organizationOf('transcripts.redacted'), 'call_1?include_verbatim=true&include_redacted=false')).transcripts,
+      (await detail(ONLY.get('transcripts.redacted')!, 'call_1?include_verbatim=true&include_redacted=false')).transcripts,
     ).toEqual([]);
   });
 });
 
+describe('the redacted transcript', () => {
+  it.each([null, 'not_requested', 'started', 'errored'])('is hidden while its redaction is %s', async (status) => {
+    const id = `redaction-${status}`;
+    await world.load([call(ALL, id, { anonymity_status: status }), call(ACME, id)]);
+    const kindsIn = async (organization: string) =>
+      (await detail(organization, id)).transcripts.map((it: { kind: string }) => it.kind);
+    expect(await kindsIn(ALL)).toEqual(['verbatim', 'clean']);
+    expect(await kindsIn(ACME)).toEqual(['verbatim', 'redacted', 'clean']);
+  });
+});
+
 describe('anonymize_interviewees', () => {
-  it('shows one made-up name in place of the recorded one everywhere', async () => {
-    const { interviewee, participants, transcripts } = await detail('anonymous');
+  it('shows the same pseudonym in place of the recorded name everywhere', async () => {
+    const { interviewee, participants, transcripts } = await detail(ACME);
     expect(interviewee).toMatchObject({ name: expect.stringMatching(/^Expert [A-Z2-7]{8}$/), job_title: 'CFO' });
     expect(participants[0].name).toBe(interviewee.name);
     expect(transcripts).toEqual([verbatim(interviewee.name), redacted(interviewee.name), clean]);
   });
 
-  it('prefers the recorded anonymized name, and shows it as soon as it is recorded', async () => {
-    await world.load([call('anonymous', 'named', { anonymized_name: 'CFO at a software house' })]);
-    const before = await detail('anonymous', 'named');
+  it('prefers the recorded anonymized name, and shows a new one as soon as it is imported', async () => {
+    await world.load([call(ACME, 'named', { anonymized_name: 'CFO at a software house' })]);
+    const before = await detail(ACME, 'named');
     expect(before.interviewee.name).toBe('CFO at a software house');
-    await world.load([call('anonymous', 'named', { anonymized_name: 'Former CFO' })]);
-    const after = await detail('anonymous', 'named');
+    await world.load([call(ACME, 'named', { anonymized_name: 'Former CFO' })]);
+    const after = await detail(ACME, 'named');
     expect(after.interviewee.name).toBe('Former CFO');
     expect(after.updated_at > before.updated_at).toBe(true);
   });
 
-  it('gives a person one name in all calls of an organization, and another one in another organization', async () => {
-    await world.load([call('anonymous', 'again', { expert: { name: 'EVA MUSTER', organization: 'initech' } })]);
-    const { name } = (await detail('anonymous')).interviewee;
-    expect((await detail('anonymous', 'again')).interviewee.name).toBe(name);
-    expect((await detail('anonymous-too')).interviewee.name).toMatch(/^Expert/);
-    expect((await detail('anonymous-too')).interviewee.name).not.toBe(name);
+  it('gives a person the same pseudonym in all calls of an organization, and a different one in another organization', async () => {
+    await world.load([call(ACME, 'again', { expert: { name: 'EVA MUSTER', organization: 'initech' } })]);
+    const { name } = (await detail(ACME)).interviewee;
+    expect((await detail(ACME, 'again')).interviewee.name).toBe(name);
+    expect((await detail(GLOBEX)).interviewee.name).toMatch(/^Expert/);
+    expect((await detail(GLOBEX)).interviewee.name).not.toBe(name);
   });
 
-  it('gives the same names in each instance, even if both meet an organization for the first time', async () => {
-    await world.load([...tenant('fresh', { anonymize_interviewees: true }), call('fresh')]);
-    keys.set('fresh', await world.createKey('fresh'));
-    const another = await startAnother(world);
-    const ask = (organization: string) => shownName(world, another.address, keys.get(organization)!, 'call_1');
+  it('gives the same pseudonym from each instance, even if two instances first create it at the same time', async () => {
+    const fresh = tenant('fresh');
+    await world.load([...tenantRecords(fresh, ANONYMOUS), call(fresh)]);
+    keys.set(fresh, await world.createKey(fresh));
+    const another = await startInstance(world, 'calls');
+    const nameFromAnother = (organization: string) => shownName(world, another.address, keys.get(organization)!, 'call_1');
     try {
-      expect(await ask('anonymous')).toBe((await detail('anonymous')).interviewee.name);
-      const [theirs, ours] = await Promise.all([ask('fresh'), detail('fresh')]);
+      expect(await nameFromAnother(ACME)).toBe((await detail(ACME)).interviewee.name);
+      const [theirs, ours] = await Promise.all([nameFromAnother(fresh), detail(fresh)]);
       expect(theirs).toBe(ours.interviewee.name);
     } finally {
       await another.stop();

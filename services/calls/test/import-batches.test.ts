@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lockWaiter } from '@crs/testing/hold';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { callLine, sendBatch, tenant, type CallLine } from './_records.ts';
+import { callLine, sendBatch, tenantRecords, type CallLine } from './_records.ts';
 
 const MIB = 1024 * 1024;
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
   locks = await openSession(world.databaseUrl);
-  await world.load(['acme', 'globex', 'large', 'shared'].flatMap((id) => tenant(id)));
+  await world.load(['acme', 'globex', 'large', 'shared'].flatMap((id) => tenantRecords(id)));
 });
 afterAll(async () => {
   await database?.close();
@@ -41,7 +42,7 @@ async function everything(organization: string): Promise<unknown[][]> {
   return stored;
 }
 
-/** Days whose count in the rollup differs from the number of calls. */
+/** The days whose count in the rollup differs from the number of stored calls. */
 async function rollupErrors(): Promise<unknown[]> {
   return database.query(
     `select organization, day::text, coalesce(d.calls, 0) - coalesce(c.calls, 0) as off from calls.call_days d full join (
@@ -50,26 +51,18 @@ async function rollupErrors(): Promise<unknown[]> {
   );
 }
 
-/** The process id of the import that waits for a lock. */
-async function waitingImport(): Promise<number> {
-  for (;;) {
-    const [row] = await database.query<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and application_name = 'crs-calls-import' and wait_event_type = 'Lock'`,
-    );
-    if (row) return row.pid;
-    await sleep(10);
-  }
-}
+/** Waits until an import waits for a lock. @returns the id of its server process */
+const waitingImport = () => lockWaiter(world.databaseUrl, 'crs-calls-import');
 
-describe('the size of a batch', () => {
-  it('is at most 1,000 lines', async () => {
+describe('a batch', () => {
+  it('has at most 1,000 lines', async () => {
     const lines = Array.from({ length: 1001 }, (_, i) => callLine('large', `call-${i}`));
     await expect(sendBatch(world, 'large', lines)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
     expect(await everything('large')).toEqual([[], [], []]);
     expect(await sendBatch(world, 'large', lines.slice(1))).toEqual({ accepted: 1000, unchanged: 0, refused: [] });
   });
 
-  it('is at most 16 MiB', async () => {
+  it('has at most 16 MiB', async () => {
     const empty = JSON.stringify(callLine('large', 'huge', { summary: '' }));
     const line = (bytes: number) => empty.replace('""', `"${'x'.repeat(bytes - empty.length)}"`);
     const tooLarge = [line(8 * MIB), line(8 * MIB), 'x'];
@@ -81,7 +74,7 @@ describe('the size of a batch', () => {
     expect(row).toEqual({ length: 8 * MIB - empty.length });
   });
 
-  it('refuses a line of more than 8 MiB, and keeps the others', async () => {
+  it('with a line of more than 8 MiB is stored without that line', async () => {
     const line = JSON.stringify(callLine('large', 'longest', { summary: 'x' })).padEnd(8 * MIB, ' ');
     expect(await sendBatch(world, 'large', [`${line} `, callLine('large', 'other')])).toEqual({
       accepted: 1,
@@ -128,15 +121,17 @@ describe('an import that fails midway', () => {
   });
 });
 
-it('an unchanged line writes its call anew where the stored texts have an earlier form, and only there', async () => {
-  const again = () => sendBatch(world, 'acme', [full('acme', 'formed')]);
-  const texts = () => database.query(`select detail_json, record_hash, line_hash from calls.calls where call_id = 'formed'`);
+it('an unchanged line rewrites its call only if the stored texts have the format of an earlier version', async () => {
+  const again = () => sendBatch(world, 'acme', [full('acme', 'reformatted')]);
+  const texts = () => database.query(`select detail_json, record_hash, line_hash from calls.calls where call_id = 'reformatted'`);
   await again();
   const before = await texts();
   expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
-  // The line alone, without the version of the form.
+  // A hash of the line alone, without the version of the format.
   const earlier = 'line_hash = substring(line_hash for 32)';
-  await database.query(`update calls.calls set ${earlier}, detail_json = 'as before', record_hash = '' where call_id = 'formed'`);
+  await database.query(
+    `update calls.calls set ${earlier}, detail_json = 'as before', record_hash = '' where call_id = 'reformatted'`,
+  );
   expect(await again()).toMatchObject({ accepted: 1, unchanged: 0 });
   expect((await texts()).map((row) => ({ ...(row as object), detail_json: undefined }))).toEqual(
     before.map((row) => ({ ...(row as object), detail_json: undefined })),
@@ -144,8 +139,8 @@ it('an unchanged line writes its call anew where the stored texts have an earlie
   expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
 });
 
-describe('imports at the same time', () => {
-  it('of the same calls in different orders leave each call as one of its lines, whole, and the rollup exact', async () => {
+describe('concurrent imports', () => {
+  it('of the same calls in different orders leave each call as exactly one of its lines, and the rollup exact', async () => {
     const ids = Array.from({ length: 30 }, (_, i) => `call-${i}`);
     const rounds = Array.from({ length: 8 }, (_, i) => i);
     const send = async (organization: string, client: string, order: string[]) => {
@@ -179,7 +174,7 @@ describe('imports at the same time', () => {
       expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
   });
 
-  it('have staged their calls side by side before one of them writes', async () => {
+  it('stage their calls at the same time, before they wait for each other to write', async () => {
     await locks.query('begin');
     await locks.query(`select pg_advisory_xact_lock(hashtextextended('calls.import:' || 'shared', 0))`);
     const answers = ['staged-1', 'staged-2'].map((id) => sendBatch(world, 'shared', [full('shared', id)]));
@@ -197,11 +192,11 @@ describe('imports at the same time', () => {
     const answer = sendBatch(world, 'shared', [full('shared', 'late')]);
     await waitingImport();
     await sleep(50);
-    const free = Date.now();
+    const unlocked = Date.now();
     await locks.query('commit');
     expect(await answer).toMatchObject({ accepted: 1 });
     const [row] = await database.query<{ updated_at: Date }>(`select updated_at from calls.calls where call_id = 'late'`);
-    expect(+row!.updated_at).toBeGreaterThanOrEqual(free);
+    expect(+row!.updated_at).toBeGreaterThanOrEqual(unlocked);
   });
 
   it('of one organization do not wait for those of another', async () => {

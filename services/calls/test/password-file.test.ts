@@ -23,28 +23,28 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('each new connection to PostgreSQL reads its password from the file anew', async () => {
+it('each new connection to PostgreSQL reads the password file again', async () => {
   const path = join(folder, 'token');
   await superuser.query(`create role ${ROLE} login password 'first token'`);
   await writeFile(path, 'first token\n');
   const url = new URL(inject('postgresUrl'));
   [url.username, url.password] = [ROLE, ''];
   database = new Database({ name: 'test', url: url.href, passwordFile: path, maxConnections: 1, log, pipeline: true });
-  const ask = () =>
+  const queryRole = () =>
     database.read(credentialScope('acme', workFor(5_000)), {
       name: 'who',
       row: { role: column.text, pid: column.integer },
       text: 'select current_user::text as role, pg_backend_pid() as pid',
     });
-  const [first] = await ask();
+  const [first] = await queryRole();
   expect(first!.role).toBe(ROLE);
 
   await superuser.query(`alter role ${ROLE} password 'second token'`);
-  expect(await ask()).toEqual([first]);
+  expect(await queryRole()).toEqual([first]);
   await superuser.query(`select pg_terminate_backend(${first!.pid})`);
-  await expect.poll(() => ask().catch((error: Error) => error.message)).toBe('The database is not available.');
+  await expect.poll(() => queryRole().catch((error: Error) => error.message)).toBe('The database is not available.');
   await writeFile(path, 'second token');
-  expect((await ask())[0]).toMatchObject({ role: ROLE });
+  expect((await queryRole())[0]).toMatchObject({ role: ROLE });
   await rm(path);
-  expect(await ask()).toMatchObject([{ role: ROLE }]);
+  expect(await queryRole()).toMatchObject([{ role: ROLE }]);
 });

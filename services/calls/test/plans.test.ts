@@ -10,11 +10,11 @@ import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts
 import { OPEN_VIEW } from './_sample.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
 
-/** The size of the large organization. Each other organization has a tenth of its calls. */
+/** The large organization has DAYS * CALLS_A_DAY calls, each small one a tenth of that. CHANGED calls were updated later. */
 const DAYS = 100;
 const CALLS_A_DAY = 200;
 const CHANGED = 50;
-/** Each project has a twentieth of the calls. The user conducted calls of yet another project. */
+/** Each project has a twentieth of the calls. The calls that the user conducted belong to a third project. */
 const PROJECTS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
 const USER = '99999999-0000-4000-8000-000000000000';
 const CONDUCTED = (DAYS * CALLS_A_DAY) / 40;
@@ -66,11 +66,16 @@ const literal = (value: unknown): string => {
   return Array.isArray(value) ? `'{${value.join()}}'` : `'${String(value)}'`;
 };
 
-type Sent = Pick<Statement, 'name' | 'text' | 'values' | 'plannedOnce'>;
+type PlannedStatement = Pick<Statement, 'name' | 'text' | 'values' | 'plannedOnce'>;
 
-/** The scans of tables of calls, each with the rows that it read. */
-async function scansOf({ name, text, values = [], plannedOnce }: Sent): Promise<{ type: string; table: string; rows: number }[]> {
-  // Without a choice of ours, PostgreSQL may take the generic plan for a statement that has run often.
+/** Runs a statement, and lists the scans of its plan with the rows that each one read. */
+async function scansOf({
+  name,
+  text,
+  values = [],
+  plannedOnce,
+}: PlannedStatement): Promise<{ type: string; table: string; rows: number }[]> {
+  // PostgreSQL may choose the generic plan for a statement that has run often, so that plan must be good, too.
   await session.query(`set plan_cache_mode = force_${plannedOnce === false ? 'custom' : 'generic'}_plan`);
   await session.query(`prepare ${name} as ${text}`);
   try {
@@ -102,7 +107,7 @@ const userList = (filters: CallFilters, after: Date | null = null, mine = false)
   });
 
 describe('the plan of', () => {
-  it.each<[string, Sent, number]>([
+  it.each<[string, PlannedStatement, number]>([
     ['the first page', listCalls('large', { ...ALL, offset: 0, limit: 50 }), 50],
     [
       'the first page of a range within days',
@@ -131,7 +136,7 @@ describe('the plan of', () => {
     ["a user's call", getUserCall('large', USER, PROJECTS, 'call-7-7', true), 1],
     ['the segments of a project', projectSegments('large', [PROJECTS[0]!]), (DAYS * CALLS_A_DAY) / 20],
     ['a call', getCall('large', 'call-7-7', { ...OPEN_VIEW, anonymize: true }), 1],
-  ])('%s reads by index, and no more rows than needed', async (_, statement, needed) => {
+  ])('%s uses an index and reads no more rows than needed', async (_, statement, needed) => {
     const scans = await scansOf(statement);
     const ofCalls = scans.filter(({ table }) => table === 'calls');
     expect(ofCalls.length).toBeGreaterThan(0);
@@ -143,7 +148,7 @@ describe('the plan of', () => {
   });
 });
 
-it('an import does not read by a plan that its connection kept from a tiny organization', async () => {
+it('an import discards a cached plan that its connection made for a tiny organization', async () => {
   const fresh = await createDatabase(inject('postgresUrl'), inject('template'));
   const session = await openSession(fresh.url);
   const store = (count: number) =>
@@ -159,7 +164,7 @@ it('an import does not read by a plan that its connection kept from a tiny organ
     await session.query(`set role crs_calls`);
     await session.query(`set app.organization_id = 'acme'`);
     await session.query(`prepare find as ${findStored('acme', []).text}`);
-    // After five plans for their values, a connection keeps one.
+    // After five custom plans, PostgreSQL may switch to a generic one and cache it.
     for (let i = 0; i < 10; i++) await session.query(`execute find('acme', '{call-5-1}')`);
     await store(5_000);
     await session.query(discardPlans().text);
@@ -171,7 +176,7 @@ it('an import does not read by a plan that its connection kept from a tiny organ
   }
 });
 
-describe('a plan made while the tables are empty', () => {
+describe('a plan that is made while the tables are empty', () => {
   // A connection may keep this plan until the tables have millions of rows.
   it.each([
     ['for checking that a call exists', 'select 1 from calls.calls where organization = $1 and call_id = $2 for key share'],
@@ -179,7 +184,7 @@ describe('a plan made while the tables are empty', () => {
       'for finding the stored row of a repeated line',
       `select 1 from calls.calls where organization = $1 and call_id = $2 limit 1`,
     ],
-  ])('%s uses the key', async (_, text) => {
+  ])('%s uses the primary key', async (_, text) => {
     const fresh = await createDatabase(inject('postgresUrl'), inject('template'));
     const empty = await openSession(fresh.url);
     try {

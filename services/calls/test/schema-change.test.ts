@@ -5,9 +5,9 @@ import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { migrations } from '../migrations/index.ts';
 
 const ROWS = 500;
-const PART = 100;
+const BATCH_ROWS = 100;
 
-/** What a next version might do: add a column, fill it in parts, and index it. Version N runs on the schema of N+1 during an upgrade. */
+/** The migrations of an imaginary next version: add a column, fill it in batches, and index it. During an upgrade, version N runs on schema N+1. */
 const addColumn: Migration = {
   name: '29990101T000000-add-next-column',
   up: (db) => db.raw('alter table calls.calls add column next_column text'),
@@ -17,10 +17,10 @@ const fillColumn: Migration = {
   name: '29990101T000100-fill-next-column',
   outsideTransaction: true,
   up: async (db) => {
-    for (let changed = PART; changed === PART;) {
+    for (let changed = BATCH_ROWS; changed === BATCH_ROWS;) {
       const filled = await db.raw<{ rowCount: number }>(
         `update calls.calls set next_column = ''
-         where ctid = any(array(select ctid from calls.calls where next_column is null limit ${PART}))`,
+         where ctid = any(array(select ctid from calls.calls where next_column is null limit ${BATCH_ROWS}))`,
       );
       changed = filled.rowCount;
     }

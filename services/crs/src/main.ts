@@ -1,67 +1,11 @@
-import { releaseVersion } from '@crs/kit/process/version';
-import { CommanderError, Command } from 'commander';
-import { auditCommand } from './commands/audit.ts';
-import { clientCommands } from './commands/client.ts';
-import { completionCommand } from './commands/completion.ts';
-import { exportCommand } from './commands/export.ts';
-import { importCommand } from './commands/import.ts';
-import { keyCommands } from './commands/key.ts';
-import { memberCommands } from './commands/member.ts';
-import { operatorCommands } from './commands/operator.ts';
-import { orgCommands } from './commands/org.ts';
-import { projectCommands } from './commands/project.ts';
-import { secretCommands } from './commands/secret.ts';
-import { signingKeyCommands } from './commands/signing-key.ts';
-import { statusCommand } from './commands/status.ts';
-import { tokenCommands } from './commands/token.ts';
-import { userCommands } from './commands/user.ts';
-import { describe } from './failure.ts';
 import { showError } from './output.ts';
+import { runCommand } from './program.ts';
 
-const program = new Command('crs')
-  .description('Manages organizations of a call-research installation and loads their records.')
-  .version(releaseVersion(), '--version', 'print the version of this tool')
-  .exitOverride();
-for (const register of [
-  orgCommands,
-  userCommands,
-  projectCommands,
-  memberCommands,
-  keyCommands,
-  tokenCommands,
-  clientCommands,
-  signingKeyCommands,
-  secretCommands,
-  operatorCommands,
-  auditCommand,
-  statusCommand,
-  importCommand,
-  exportCommand,
-  completionCommand,
-]) {
-  register(program);
-}
-explainUsage(program, 'crs');
-
-function explainUsage(command: Command, path: string): void {
-  command.showHelpAfterError(`Run \`${path} --help\` for usage.`);
-  for (const each of command.commands) explainUsage(each, `${path} ${each.name()}`);
-}
-
+const args = process.argv.slice(2);
 // A reader may stop early, as in `crs org list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  showError(process.argv.includes('--json'), { code: 'file', message: `Standard output can't be written (${error.code}).` });
+  showError(args.includes('--json'), { code: 'file', message: `Standard output can't be written (${error.code}).` });
   process.exit(1);
 });
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    // Commander has printed the error.
-    process.exitCode = error.exitCode === 0 ? 0 : 2;
-  } else {
-    showError(process.argv.includes('--json'), describe(error));
-    process.exitCode = 1;
-  }
-}
+await runCommand(args);

@@ -1,3 +1,5 @@
+// Shared by the tests of `crs import`: a file with every type of record, the command as a process, and the tables that it fills.
+
 import { spawn, type ChildProcess } from 'node:child_process';
 import { INHERITED } from '@crs/testing/inherited';
 import type { Processes } from '@crs/testing/processes';
@@ -7,12 +9,12 @@ import { programOf } from '@crs/testing/programs';
 const MAIN = programOf('crs');
 const ORGANIZATIONS = ['acme', 'globex'];
 const CHAPTERS = 3;
-/** The number of calls of one organization after a whole import. */
+/** How many calls one organization has after the whole file was imported. */
 export const CALLS_LEFT = CHAPTERS * 20;
 
 const uuid = (kind: number, n: number) => `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Records of every type, in short runs that refer to earlier ones, with deletions among them. */
+/** Records of every type in short runs, which refer to earlier records, and deletions between them. */
 export function records(): object[] {
   const lines: object[] = ORGANIZATIONS.map((id) => ({ type: 'organization', id, write_surface: true }));
   for (let chapter = 0; chapter < CHAPTERS; chapter++) {
@@ -59,7 +61,7 @@ export function records(): object[] {
       }),
       6,
     );
-    // Five calls and two entities are deleted with the project.
+    // The deletion of the project also deletes its five calls and two entities.
     each((organization, n) => ({ type: 'project', organization, id: uuid(1, n + 2), deleted: true }));
     each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), deleted: true }));
     each((organization, n) => ({ type: 'call', organization, id: `call-${n}`, deleted: true }));
@@ -96,7 +98,7 @@ export function startImport(
   return { child, ended: all.then(([code, stdout, stderr]) => ({ status: code, stdout, stderr })) };
 }
 
-/** These columns differ between runs: times, hashes of random ids, counters of changes. */
+/** Columns that differ between runs: times, hashes of random ids, counters of changes. */
 const VARIES = ['updated_at', 'record_hash', 'visibility_version'];
 const TABLES: Record<string, string[]> = {
   'auth.organizations': ['created_at', 'settings_changed_at'],
@@ -112,7 +114,7 @@ const TABLES: Record<string, string[]> = {
   'entities.entities': [],
 };
 
-/** The rows of whole tables, with e-mails in place of user ids, which are random. */
+/** All rows of the tables as text, with e-mail addresses in place of user ids, which are random. */
 export async function tablesOf(query: (text: string) => Promise<Record<string, unknown>[]>): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   const users = new Map(

@@ -11,14 +11,14 @@ import {
   scopes,
 } from '../src/arguments.ts';
 
-describe('duration', () => {
+describe('the argument for a duration', () => {
   test.each([
     ['1s', 1],
     ['15m', 900],
     ['12h', 43_200],
     ['90d', 7_776_000],
     ['36525d', 3_155_760_000],
-  ])('%s is %i seconds', (text, seconds) => expect(duration(text)).toBe(seconds));
+  ])('reads %s as %i seconds', (text, seconds) => expect(duration(text)).toBe(seconds));
 
   test.each(['', '90', 'd', '0d', '01d', '-1d', '1.5h', '1 d', '1D', '1y', '36526d', '99999999999s', '1d1h'])(
     'refuses %j',
@@ -26,56 +26,56 @@ describe('duration', () => {
   );
 });
 
-describe('rate limit', () => {
-  test('is requests per seconds', () => expect(rateLimit('600/60')).toEqual({ requests: 600, periodSeconds: 60 }));
+describe('the argument for a rate limit', () => {
+  test('has the form requests/seconds', () => expect(rateLimit('600/60')).toEqual({ requests: 600, periodSeconds: 60 }));
 
   test.each(['', '600', '600/', '/60', '0/60', '600/0', '600/60/1', '6e2/60', ' 600/60', '4294967296/60'])('refuses %j', (text) =>
     expect(() => rateLimit(text)).toThrow('like 600/60'),
   );
 });
 
-describe('allowed fields', () => {
+describe('the argument for allowed fields', () => {
   test.each([
     ['default', { default: true, fields: [] }],
     ['none', { default: false, fields: [] }],
     ['summary', { default: false, fields: ['summary'] }],
     ['summary, interviewee.name,summary', { default: false, fields: ['summary', 'interviewee.name'] }],
-  ])('%j', (text, expected) => expect(allowedFields(text)).toEqual(expected));
+  ])('may be %j', (text, expected) => expect(allowedFields(text)).toEqual(expected));
 
   test.each(['', ',', 'summary,', 'default,summary', 'none,none', 'Summary'])('refuses %j', (text) =>
     expect(() => allowedFields(text)).toThrow('commas between'),
   );
 });
 
-describe('an OpenID provider', () => {
+describe('the arguments for an OpenID provider', () => {
   test.each([
     ['https://login.acme.example/tenant', 'https://login.acme.example/tenant'],
     ['none', ''],
-  ])('%j', (text, expected) => expect(oidcIssuer(text)).toBe(expected));
+  ])('accept the issuer %j', (text, expected) => expect(oidcIssuer(text)).toBe(expected));
 
-  test.each(['', 'None', 'login.acme.example', 'http://login.acme.example'])('is not %j', (text) =>
+  test.each(['', 'None', 'login.acme.example', 'http://login.acme.example'])('refuse the issuer %j', (text) =>
     expect(() => oidcIssuer(text)).toThrow('https URL'),
   );
 
-  test('has domains', () => expect(domains('acme.example, b.test')).toEqual(['acme.example', 'b.test']));
+  test('accept a list of domains', () => expect(domains('acme.example, b.test')).toEqual(['acme.example', 'b.test']));
 
-  test.each(['', ',', 'acme', 'acme.example,', 'ann@acme.example', 'a b.example'])('has no domain %j', (text) =>
+  test.each(['', ',', 'acme', 'acme.example,', 'ann@acme.example', 'a b.example'])('refuse the domains %j', (text) =>
     expect(() => domains(text)).toThrow('commas between'),
   );
 });
 
-test('scopes are named, or the option is left out', () => {
+test('scopes are separated by spaces, and an empty list is refused', () => {
   expect(scopes('calls:read  projects:read ')).toEqual(['calls:read', 'projects:read']);
   for (const none of ['', ' ']) expect(() => scopes(none)).toThrow('like "calls:read');
 });
 
-test('on and off are the only switches', () => {
+test('a switch is on or off', () => {
   expect(onOff('on')).toBe(true);
   expect(onOff('off')).toBe(false);
   expect(() => onOff('true')).toThrow('on or off');
 });
 
-test('an organization id is checked before anything is asked', () => {
+test('an organization id is validated by the command, before it calls a service', () => {
   expect(organizationId('acme-2')).toBe('acme-2');
   for (const bad of ['', 'Acme', '-acme', 'a'.repeat(41), 'acme\n']) expect(() => organizationId(bad)).toThrow('1 to 40');
 });

@@ -30,6 +30,7 @@ beforeEach(async () => {
 
 const query = async <Row>(text: string) => (await world.query(text)).rows as Row[];
 
+/** Runs `crs import`, or `crs import --check`, in this process. */
 async function crs(lines: (object | string)[], isCheck: boolean): Promise<Summary> {
   const text = lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
   const errors: Summary['errors'] = [];
@@ -44,7 +45,7 @@ async function* chunks(text: string) {
 const check = (lines: (object | string)[]) => crs(lines, true);
 const load = (lines: (object | string)[]) => crs(lines, false);
 
-/** Every row of every table but the audit trail, sign-in state and signing keys, which move by themselves. */
+/** Every row of every table except the audit trail, sign-in state and signing keys, which change without an import. */
 async function everything(): Promise<Record<string, string[]>> {
   const tables = await query<{ name: string }>(
     `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('auth', 'calls', 'entities', 'projects')
@@ -52,7 +53,7 @@ async function everything(): Promise<Record<string, string[]>> {
   );
   const rows: Record<string, string[]> = {};
   for (const { name } of tables) {
-    // The version of a row's last change, so that a change back is seen, too.
+    // xmin is the row's last transaction, so this also shows a change that was undone.
     const found = await query<{ row: string }>(`select xmin::text || ' ' || to_jsonb(t)::text as row from ${name} t`);
     rows[name] = found.map(({ row }) => row).toSorted();
   }
@@ -71,7 +72,7 @@ const user = (email: string, fields: object = {}) => acme('user', { email, ...fi
 const project = (n: number, fields: object = {}) => acme('project', { id: uuid(n), ...fields });
 const call = (id: string, fields: object = {}) => acme('call', { id, created_at: '2026-01-01T00:00:00Z', ...fields });
 
-/** Each error that a line can have because of other lines or of the stored rows, and some of its own. */
+/** Lines with every error that depends on other lines or on stored rows, and with some that don't. */
 const FAULTS: (object | string)[] = [
   call('early'),
   ACME,
@@ -105,11 +106,11 @@ const FAULTS: (object | string)[] = [
   { type: 'user', organization: 'globex', email: 'gil@globex.example' },
 ];
 
-describe('a check names what an import then refuses', { timeout: 120_000 }, () => {
+describe('a check reports the errors that an import of the same lines then reports', { timeout: 120_000 }, () => {
   it.each([
-    ['of an installation without records', []],
+    ['into an installation without records', []],
     [
-      'of one with the same ids',
+      'into an installation with some of the same records',
       [
         ACME,
         user('ann@acme.example', { password: 'another long passphrase 9482' }),
@@ -130,7 +131,7 @@ describe('a check names what an import then refuses', { timeout: 120_000 }, () =
     expect(imported.errors.length).toBeGreaterThan(14);
   });
 
-  it('of references to users and projects whose deletion was interrupted', async () => {
+  it('with references to users and projects whose deletion was interrupted', async () => {
     await load([ACME, user('ann@acme.example'), project(1)]);
     await query('update auth.users set erasing_at = now()');
     await query('update auth.projects set erasing_at = now()');
@@ -143,7 +144,7 @@ describe('a check names what an import then refuses', { timeout: 120_000 }, () =
     expect((await load(lines)).errors).toEqual(errors);
   });
 
-  it('of more references than one request holds', async () => {
+  it('with more references than one request holds', async () => {
     const notes = Array.from({ length: 900 }, (_, n) => ({ email: `n${n}@acme.example`, text: 'x' }));
     const users = notes.slice(1).map(({ email }) => user(email));
     const more = (letter: string) => notes.map(({ email, text }) => ({ email: `${letter}${email}`, text }));
@@ -155,7 +156,7 @@ describe('a check names what an import then refuses', { timeout: 120_000 }, () =
     expect((await check(lines)).errors).toEqual(errors);
   });
 
-  it('of a large file with every type, in many batches, also once it is stored', async () => {
+  it('for a large valid file with every type in many batches: none, both before and after it is stored', async () => {
     const lines = records();
     const first = await check(lines);
     expect(first).toMatchObject({ lines: lines.length, refused: 0, errors: [] });
@@ -166,7 +167,7 @@ describe('a check names what an import then refuses', { timeout: 120_000 }, () =
   });
 });
 
-it('the command prints what would become of the lines, and ends as an import does', async () => {
+it('the command prints the summary and exits with the status that an import would, but stores nothing', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'crs-check-'));
   const file = join(dir, 'records.ndjson');
   await writeFile(file, `${JSON.stringify(ACME)}\n${JSON.stringify(user('nobody'))}\n`);
@@ -182,7 +183,7 @@ it('the command prints what would become of the lines, and ends as an import doe
   await rm(dir, { recursive: true });
 });
 
-it('a good line counts as accepted, whether or not it is stored already', async () => {
+it('a check counts a good line as accepted, whether or not it is already stored', async () => {
   const lines = [
     ACME,
     user('ann@acme.example'),
@@ -194,7 +195,7 @@ it('a good line counts as accepted, whether or not it is stored already', async 
   expect(await check([...lines.slice(1), call('b')])).toMatchObject({ accepted: 4, unchanged: 0 });
 });
 
-it('what only an import finds passes a check: easy passwords by a name in the file, records whose deletion was interrupted', async () => {
+it('a check misses what only an import can find: passwords that repeat a name of the file, and records whose deletion was interrupted', async () => {
   await load([{ type: 'organization', id: 'acme' }, user('ann@acme.example'), project(1)]);
   await query('update auth.users set erasing_at = now()');
   await query('update auth.projects set erasing_at = now()');
@@ -207,16 +208,16 @@ it('what only an import finds passes a check: easy passwords by a name in the fi
   ]);
 });
 
-it('the audit trail gets one entry for all batches of an organization and minute, and nothing else', async () => {
-  // In no minute of another test.
+it('a check adds one entry to the audit trail for all of its batches of an organization in a minute', async () => {
+  // An organization of its own, as entries of the same minute are counted together.
   await load([{ type: 'organization', id: 'audited' }]);
   const before = await trail();
   const entity = acme('entity', { id: uuid(3), project_id: uuid(1) });
   const lines = [ACME, user('ann@acme.example'), project(1), call('a', { conducted_by: 'bob@acme.example' }), entity];
   await check(lines.map((line) => ('organization' in line ? { ...line, organization: 'audited' } : { ...line, id: 'audited' })));
   const added = { action: 'import.check', organization: 'audited', target: '', count: 6 };
-  const known = before.map((entry) => JSON.stringify(entry));
-  const after = (await trail()).filter((entry) => !known.includes(JSON.stringify(entry)));
-  // Five batches, and a question whether the user is stored. The minute may have ended in between.
+  const earlier = before.map((entry) => JSON.stringify(entry));
+  const after = (await trail()).filter((entry) => !earlier.includes(JSON.stringify(entry)));
+  // Five batches, and a request that looks the user up. There are two entries if a new minute began meanwhile.
   expect(after).toEqual([{ ...added, entries: expect.toSatisfy((n: number) => n <= 2) as unknown }]);
 });

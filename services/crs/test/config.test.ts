@@ -11,7 +11,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const write = (name: string, content: unknown) =>
   writeFile(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
-/** No health listener is known. */
+/** The health addresses that are configured: none. */
 const health = {};
 const LOCAL = { auth: '127.0.0.1:1001', projects: '127.0.0.1:1002', calls: '127.0.0.1:1003', entities: '127.0.0.1:1004' };
 
@@ -20,12 +20,12 @@ async function writeLocal() {
   await write('operator.json', { name: 'local', credential: 'cro_local' });
 }
 
-test('finds what `npm start` left', async () => {
+test('the configuration comes from the files that `npm start` wrote', async () => {
   await writeLocal();
   expect(await loadConfig({ CRS_DATA_DIR: dir })).toEqual({ addresses: LOCAL, health, credential: 'cro_local' });
 });
 
-test('the environment comes first, setting by setting', async () => {
+test('each setting in the environment overrides the one in the files', async () => {
   await writeLocal();
   const config = await loadConfig({
     CRS_DATA_DIR: dir,
@@ -35,7 +35,7 @@ test('the environment comes first, setting by setting', async () => {
   expect(config).toEqual({ addresses: { ...LOCAL, calls: 'calls:9' }, health, credential: 'cro_other' });
 });
 
-test('needs no directory if the environment has every setting', async () => {
+test('no data directory is needed if the environment has every setting', async () => {
   await write('secret.json', { name: 'ci', credential: 'cro_ci', created_at: '2026-01-01T00:00:00.000Z' });
   const config = await loadConfig({
     CRS_DATA_DIR: join(dir, 'none'),
@@ -49,15 +49,15 @@ test('needs no directory if the environment has every setting', async () => {
   expect(config).toEqual({ addresses, health, credential: 'cro_ci' });
 });
 
-describe('says what to do', () => {
-  test('when there is no installation', async () => {
+describe('the error message says how to fix it', () => {
+  test('when neither files nor settings are found', async () => {
     const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error.message);
     expect(failure).toContain('npm start');
     const services = ['AUTH', 'PROJECTS', 'CALLS', 'ENTITIES'].map((service) => `CRS_${service}_ADMIN_ADDRESS`);
     expect(failure).toContain(`set ${services.join(', ')}, CRS_OPERATOR_FILE to`);
   });
 
-  test('when a setting is missing, and only about that setting', async () => {
+  test('when settings are missing, and names only those', async () => {
     const failure = await loadConfig({
       CRS_DATA_DIR: dir,
       CRS_AUTH_ADMIN_ADDRESS: 'a:1',
@@ -68,19 +68,19 @@ describe('says what to do', () => {
 
   test.each([
     ['a bad address', { CRS_AUTH_ADMIN_ADDRESS: 'nowhere' }, 'CRS_AUTH_ADMIN_ADDRESS: must be host:port'],
-    ['a credential file that is not there', { CRS_OPERATOR_FILE: '/nowhere.json' }, '/nowhere.json does not exist'],
-  ])('about %s', async (_, environment, message) => {
+    ['a credential file that does not exist', { CRS_OPERATOR_FILE: '/nowhere.json' }, '/nowhere.json does not exist'],
+  ])('for %s', async (_, environment, message) => {
     await writeLocal();
     await expect(loadConfig({ CRS_DATA_DIR: dir, ...environment })).rejects.toThrow(message);
   });
 
-  test('about files of an older version, which knows fewer services', async () => {
+  test('for the files of an older version with fewer services', async () => {
     await writeLocal();
     await write('admin.json', { auth: LOCAL.auth, calls: LOCAL.calls });
     await expect(loadConfig({ CRS_DATA_DIR: dir })).rejects.toThrow('admin.json is not valid. `npm start` writes a new one.');
   });
 
-  test('about a damaged file, without its content', async () => {
+  test('for a damaged file, without its content', async () => {
     await writeLocal();
     await write('operator.json', '{"credential":"cro_secret');
     const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error);

@@ -1,3 +1,5 @@
+// Runs `crs import` in this process against a fake service, and makes records of each type for it.
+
 import type { RefusedLine } from '../src/import/route.ts';
 import { run, type Progress, type Send } from '../src/import/run.ts';
 
@@ -6,7 +8,7 @@ async function* streamOf(lines: (object | string)[], chunkSize = 64 * 1024): Asy
   for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize);
 }
 
-/** Imports records, or lines given as text, and records all reports. */
+/** Imports records, or lines given as text. @returns the summary, and all refusals and progress reports */
 export async function importLines(lines: (object | string)[], send: Send) {
   const refused: RefusedLine[] = [];
   const progress: Progress[] = [];
@@ -17,7 +19,7 @@ export async function importLines(lines: (object | string)[], send: Send) {
   return { summary, refused, progress };
 }
 
-/** Accepts each batch and records its service, organization and line numbers. */
+/** A service that accepts each batch, and the service, organization and line numbers of each one in `sent`. */
 export function recorder() {
   const sent: [string, string, number[]][] = [];
   const send: Send = async ({ service, organization, lines }) => {
@@ -36,11 +38,11 @@ export const project = (organization: string, id: string, members: string[] = []
   members,
   ...more,
 });
-export const call = (organization: string, id: string, refers: { project?: string; user?: string } = {}, more = {}) => ({
+export const call = (organization: string, id: string, references: { project?: string; user?: string } = {}, more = {}) => ({
   type: 'call',
   organization,
   id,
-  ...refers,
+  ...references,
   ...more,
 });
 export const office = (organization: string, id: string) => ({ type: 'billing_office', organization, id });

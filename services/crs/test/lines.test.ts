@@ -12,30 +12,30 @@ async function* streamOf(chunks: (string | Buffer)[]): AsyncGenerator<Buffer> {
 
 const texts = (lines: Line[]) => lines.map(({ bytes }) => bytes?.toString());
 
-describe('line ends', () => {
-  test('LF and CR LF both end a line, and the last one needs none', async () => {
+describe('reading a file', () => {
+  test('ends a line at LF, CR LF or the end of the file', async () => {
     expect(texts(await linesOf('a\nb\r\nc'))).toEqual(['a', 'b', 'c']);
     expect(texts(await linesOf('a\nb\n'))).toEqual(['a', 'b']);
     expect(texts(await linesOf('a\r\nb\r'))).toEqual(['a', 'b']);
   });
 
-  test('a CR elsewhere belongs to the line', async () => {
+  test('keeps a CR elsewhere in its line', async () => {
     expect(texts(await linesOf('a\rb\n\r\r\n'))).toEqual(['a\rb', '\r']);
   });
 
-  test('blank lines are lines', async () => {
+  test('returns blank lines, and counts them', async () => {
     const lines = await linesOf('\n\r\na\n\n');
     expect(texts(lines)).toEqual(['', '', 'a', '']);
     expect(lines.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
   });
 
-  test('an empty file has no lines', async () => {
+  test('returns no lines from an empty file', async () => {
     expect(await linesOf()).toEqual([]);
     expect(await linesOf('')).toEqual([]);
   });
 });
 
-test('a byte order mark is cut off at the start of the file only', async () => {
+test('a byte order mark is removed only at the start of the file', async () => {
   expect(texts(await linesOf('\uFEFFa\n\uFEFFb'))).toEqual(['a', '\uFEFFb']);
   expect(texts(await linesOf('\uFEFF\na'))).toEqual(['', 'a']);
 });
@@ -50,18 +50,18 @@ test('chunks may end anywhere, also within a character, a line end or the byte o
   }
 });
 
-test('a line names the byte at which it ends in the file', async () => {
+test('a line reports the position in the file at which it ends', async () => {
   expect((await linesOf('\uFEFFab\r\n', '\nc')).map(({ end }) => end)).toEqual([7, 8, 9]);
 });
 
-describe('the longest line', () => {
+describe('a line', () => {
   const longest = 'x'.repeat(MAX_LINE_BYTES);
 
   test.each([
     ['LF', `${longest}\nb`],
     ['CR LF', `${longest}\r\nb`],
     ['a byte order mark and CR LF', `\uFEFF${longest}\r\nb`],
-  ])('is 8 MiB besides %s', async (_, file) => {
+  ])('may be 8 MiB long, not counting %s', async (_, file) => {
     const lines = await linesOf(file);
     expect(lines.map(({ bytes }) => bytes?.length)).toEqual([MAX_LINE_BYTES, 1]);
   });
@@ -70,7 +70,7 @@ describe('the longest line', () => {
     ['LF', `${longest}x\nb`],
     ['CR LF', `${longest}x\r\nb`],
     ['a byte order mark and CR LF', `\uFEFF${longest}x\r\nb`],
-  ])('is not a byte longer, with %s; the next one is read', async (_, file) => {
+  ])('that is one byte longer, not counting %s, is dropped, and the next line is read', async (_, file) => {
     const lines = await linesOf(file);
     expect(lines.map(({ number, bytes }) => [number, bytes?.length])).toEqual([
       [1, undefined],
@@ -78,11 +78,11 @@ describe('the longest line', () => {
     ]);
   });
 
-  test('has the same bound at the end of the file', async () => {
+  test('at the end of the file has the same limit', async () => {
     expect(texts(await linesOf(`a\n${longest}x`))).toEqual(['a', undefined]);
   });
 
-  test('a much longer one is not held in memory', async () => {
+  test('that is far too long is not kept in memory', async () => {
     const chunk = Buffer.alloc(1024 * 1024, 'x');
     let read = 0;
     async function* endless() {

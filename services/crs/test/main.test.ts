@@ -3,31 +3,52 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { INHERITED } from '@crs/testing/inherited';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { programOf } from '@crs/testing/programs';
+import { runCrs } from '@crs/testing/run-crs';
+import type { World } from '@crs/testing/world';
+import { afterAll, describe, expect, test } from 'vitest';
 
-// Each test starts the program once or twice, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 });
-
-const MAIN = join(import.meta.dirname, '../src/main.ts');
 const dir = mkdtempSync(join(tmpdir(), 'crs-main-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Nobody listens there. */
-const AWAY = {
-  CRS_AUTH_ADMIN_ADDRESS: '127.0.0.1:1',
-  CRS_PROJECTS_ADMIN_ADDRESS: '127.0.0.1:1',
-  CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1',
-  CRS_ENTITIES_ADMIN_ADDRESS: '127.0.0.1:1',
-  CRS_OPERATOR_CREDENTIAL: 'cro_x',
-};
+/** An address on which nothing listens. */
+const UNREACHABLE = '127.0.0.1:1';
+const addresses = { authAdmin: UNREACHABLE, projectsAdmin: UNREACHABLE, callsAdmin: UNREACHABLE, entitiesAdmin: UNREACHABLE };
+/** An installation whose services are down. */
+const DOWN = { stack: { addresses } } as World;
 
-function crs(args: string[], environment: Record<string, string> = {}, input = '') {
-  const env = { ...INHERITED, CRS_DATA_DIR: dir, ...environment };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { env, input, encoding: 'utf8' });
+const crs = (args: string[], { input = '', environment = {} } = {}) =>
+  runCrs(DOWN, args, input, { CRS_DATA_DIR: dir, ...environment });
+
+/** Runs the command as a process, without an installation. */
+function startCrs(args: string[], input = '') {
+  const env = { ...INHERITED, CRS_DATA_DIR: dir };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [programOf('crs'), ...args], { env, input, encoding: 'utf8' });
   return { status, stdout, stderr };
 }
 
-describe('help', () => {
+describe('crs as a process', () => {
+  test('writes a result to standard output and exits with 0', () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(startCrs(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('writes a usage error to standard error and exits with 2', () => {
+    const { status, stdout, stderr } = startCrs(['org', 'list', '--frob']);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain("unknown option '--frob'");
+  });
+
+  test('writes a failure to standard error and exits with 1', () => {
+    const { status, stdout, stderr } = startCrs(['org', 'list']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: There is no local installation .*npm start.*\n$/);
+  });
+});
+
+describe('help and generated text are printed for', () => {
   test.each([
     [['--help'], 'Commands:'],
     [['help', 'org'], 'org [options]'],
@@ -44,24 +65,19 @@ describe('help', () => {
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
     [['import', '--schema'], 'https://json-schema.org/draft/2020-12/schema'],
-  ])('%j', (args, part) => {
-    const { status, stdout, stderr } = crs(args);
+  ])('%j', async (args, part) => {
+    const { status, stdout, stderr } = await crs(args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain(part);
   });
 });
 
-test('the version is that of the release', () => {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string };
-  expect(crs(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
-});
-
-test('bash completes commands, options and arguments', () => {
-  const script = crs(['completion', 'bash']).stdout;
+test('the completion script makes bash complete commands, options and arguments', async () => {
+  const script = (await crs(['completion', 'bash'])).stdout;
   const after = (...words: string[]) => {
     const line = ['crs', ...words].map((word) => `'${word}'`).join(' ');
-    const ask = `${script}COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _crs; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout.trim().split('\n');
+    const bashScript = `${script}COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _crs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return spawnSync('bash', ['-c', bashScript], { encoding: 'utf8' }).stdout.trim().split('\n');
   };
   expect(after('us')).toEqual(['user']);
   expect(after('key', 'r')).toEqual(['revoke']);
@@ -69,7 +85,7 @@ test('bash completes commands, options and arguments', () => {
   expect(after('completion', '')).toEqual(['bash', 'zsh', 'fish', '--help']);
 });
 
-describe('usage errors end with 2', () => {
+describe('crs exits with 2 for the wrong arguments', () => {
   test.each([
     [[], 'Usage: crs'],
     [['org'], 'Usage: crs org'],
@@ -94,46 +110,40 @@ describe('usage errors end with 2', () => {
     [['key', 'create', '--org', 'acme', '--expires-in', '90'], 'like 90d'],
     [['member', 'add', '--org', 'acme', '--project', 'p', '--user', 'a@b', '--role', 'boss'], 'lead, member'],
     [['import'], 'file'],
-  ])('%j', (args, part) => {
-    const { status, stdout, stderr } = crs(args);
+  ])('%j', async (args, part) => {
+    const { status, stdout, stderr } = await crs(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(part);
   });
 });
 
-describe('failures end with 1', () => {
-  test('no installation', () => {
-    const { status, stdout, stderr } = crs(['org', 'list']);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: There is no local installation .*npm start.*\n$/);
-  });
-
-  test('no service answers, for people and for programs', () => {
-    const forPeople = crs(['org', 'list'], AWAY);
+describe('crs exits with 1', () => {
+  test('if the services are down, and prints the error as text or JSON', async () => {
+    const forPeople = await crs(['org', 'list']);
     expect(forPeople).toMatchObject({ status: 1, stdout: '' });
     expect(forPeople.stderr).toMatch(/^error: The auth service is not available\. .*`crs status`.*\n$/);
 
-    const forPrograms = crs(['org', 'list', '--json'], AWAY);
+    const forPrograms = await crs(['org', 'list', '--json']);
     expect(forPrograms).toMatchObject({ status: 1, stdout: '' });
     expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { code: 'unavailable' } });
   });
 
-  test('status tells which services are away', () => {
-    const health = { CRS_TOOL_GATEWAY_HEALTH_ADDRESS: '127.0.0.1:1', CRS_RATE_LIMIT_HEALTH_ADDRESS: '127.0.0.1:1' };
-    const { status, stdout } = crs(['status', '--json'], { ...AWAY, ...health });
+  test('if status finds services that are down, and lists them', async () => {
+    const environment = { CRS_TOOL_GATEWAY_HEALTH_ADDRESS: UNREACHABLE, CRS_RATE_LIMIT_HEALTH_ADDRESS: UNREACHABLE };
+    const { status, stdout } = await crs(['status', '--json'], { environment });
     expect(status).toBe(1);
-    const away = { address: '127.0.0.1:1', up: false, latency_ms: null, problem: expect.stringContaining('not available') };
+    const unreachable = { address: UNREACHABLE, up: false, latency_ms: null, problem: expect.stringContaining('not available') };
     const unknown = { address: null, up: null, latency_ms: null };
     expect(JSON.parse(stdout)).toEqual({
       ok: false,
       data: [
-        { service: 'auth', ...away },
-        { service: 'projects', ...away },
-        { service: 'calls', ...away },
-        { service: 'entities', ...away },
+        { service: 'auth', ...unreachable },
+        { service: 'projects', ...unreachable },
+        { service: 'calls', ...unreachable },
+        { service: 'entities', ...unreachable },
         { service: 'api-gateway', ...unknown, problem: 'CRS_API_GATEWAY_HEALTH_ADDRESS is not set.' },
-        { service: 'tool-gateway', ...away },
-        { service: 'rate-limit', ...away },
+        { service: 'tool-gateway', ...unreachable },
+        { service: 'rate-limit', ...unreachable },
         { service: 'postgresql', ...unknown, problem: 'No service tells.' },
         { service: 'redis', ...unknown, problem: 'The rate-limit service does not tell.' },
       ],
@@ -143,28 +153,21 @@ describe('failures end with 1', () => {
   test.each([
     ['a missing file', 'nowhere.ndjson', 'nowhere.ndjson does not exist.'],
     ['a directory', '/', '/ is a directory.'],
-  ])('import of %s', (_, file, message) => {
-    expect(crs(['import', file], AWAY)).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
+  ])('if import is given %s', async (_, file, message) => {
+    expect(await crs(['import', file])).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
   });
 
-  test('no password on standard input', () => {
-    const { status, stderr } = crs(
-      ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'],
-      AWAY,
-      '\n',
-    );
+  test.each([
+    ['password', ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'], '\n'],
+    ['client secret', ['org', 'update', 'acme', '--oidc-client-secret-stdin'], ''],
+  ])('if standard input has no %s', async (name, args, input) => {
+    const { status, stderr } = await crs(args, { input });
     expect(status).toBe(1);
-    expect(stderr).toContain('no password on standard input');
-  });
-
-  test('no client secret on standard input', () => {
-    const { status, stderr } = crs(['org', 'update', 'acme', '--oidc-client-secret-stdin'], AWAY, '');
-    expect(status).toBe(1);
-    expect(stderr).toContain('no client secret on standard input');
+    expect(stderr).toContain(`no ${name} on standard input`);
   });
 });
 
-describe('an import whose lines never reach a service', () => {
+describe('an import of lines that crs refuses itself', () => {
   const lines = '\uFEFF\r\nno JSON\r\n{"type":"audit","organization":"acme"}\n{"type":"organization","id":"acme","deleted":true}';
   const errors = [
     { line: 2, field: null, reason: 'must be valid JSON' },
@@ -172,31 +175,31 @@ describe('an import whose lines never reach a service', () => {
     { line: 4, field: 'deleted', reason: 'is not possible by import; use "crs org delete"' },
   ];
 
-  test('prints one JSON summary for programs', () => {
+  test('prints one JSON summary with --json', async () => {
     const file = join(dir, 'bad.ndjson');
     writeFileSync(file, lines);
-    const { status, stdout, stderr } = crs(['import', file, '--json'], AWAY);
+    const { status, stdout, stderr } = await crs(['import', file, '--json']);
     expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({ lines: 4, accepted: 0, unchanged: 0, refused: 3, errors });
   });
 
-  test('names lines for people, read from standard input', () => {
-    expect(crs(['import', '-'], AWAY, lines)).toEqual({
+  test('prints each error with its line number, for lines from standard input', async () => {
+    expect(await crs(['import', '-'], { input: lines })).toEqual({
       status: 1,
       stdout: '4 lines: 0 accepted, 0 unchanged, 3 refused.\n',
       stderr: errors.map(({ line, field, reason }) => `line ${line}: ${field === null ? '' : `${field}: `}${reason}\n`).join(''),
     });
   });
 
-  test('lists 1,000 errors and counts the rest', () => {
-    const many = 'x\n'.repeat(1_002);
-    const forPrograms = JSON.parse(crs(['import', '-', '--json'], AWAY, many).stdout) as { refused: number; errors: object[] };
+  test('lists the first 1,000 errors and counts the rest', async () => {
+    const many = { input: 'x\n'.repeat(1_002) };
+    const forPrograms = JSON.parse((await crs(['import', '-', '--json'], many)).stdout) as { refused: number; errors: object[] };
     expect([forPrograms.refused, forPrograms.errors.length]).toEqual([1_002, 1_000]);
-    expect(crs(['import', '-'], AWAY, many).stderr).toMatch(/line 1000: must be valid JSON\n\.\.\. and 2 more\.\n$/);
+    expect((await crs(['import', '-'], many)).stderr).toMatch(/line 1000: must be valid JSON\n\.\.\. and 2 more\.\n$/);
   });
 
-  test('an empty file is fine', () => {
-    const { status, stdout } = crs(['import', '-', '--json'], AWAY);
+  test('succeeds for an empty file', async () => {
+    const { status, stdout } = await crs(['import', '-', '--json']);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ lines: 0, accepted: 0, unchanged: 0, refused: 0, errors: [] });
   });

@@ -1,3 +1,5 @@
+// Fake services for tests of `crs import`.
+
 import type { Send } from '../src/import/run.ts';
 
 interface TestRecord {
@@ -11,7 +13,7 @@ interface TestRecord {
   user?: string;
 }
 
-/** Services in memory that check references as the real ones do: against the records stored before the batch. */
+/** Services in memory that check references as the real ones do: against the records that are already stored. */
 export function memoryImporters(): { send: Send; state(): string[] } {
   const organizations = new Map<string, Map<string, string>>();
 

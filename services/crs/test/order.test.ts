@@ -1,23 +1,24 @@
 import { expect, test } from 'vitest';
+import { randomFrom } from '@crs/testing/random';
 import type { RefusedLine } from '../src/import/route.ts';
 import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
-test('a type that comes again waits for the types before it', async () => {
+test('a line is not sent before earlier lines of other types', async () => {
   const { sent, send } = recorder();
   await importLines([user('a', '1'), call('a', '1'), user('a', '2'), call('a', '2')], send);
   expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2], [3], [4]]);
 });
 
-test('deletions of a type travel in a batch without other lines', async () => {
+test('deletions of a type are sent in batches of their own', async () => {
   const { sent, send } = recorder();
-  const gone = { deleted: true };
-  await importLines([call('a', '1'), call('a', '1', {}, gone), call('a', '2', {}, gone), call('a', '1')], send);
+  const deleted = { deleted: true };
+  await importLines([call('a', '1'), call('a', '1', {}, deleted), call('a', '2', {}, deleted), call('a', '1')], send);
   expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2, 3], [4]]);
 });
 
-test('any file ends as if its lines had been sent one by one', async () => {
-  const random = seeded(42);
+test('any file has the same result as if its lines had been sent one by one', async () => {
+  const random = randomFrom(42);
   const pick = (count: number) => String(Math.floor(random() * count));
   const organizations = ['a', 'b', 'c'];
   const makers = [
@@ -37,7 +38,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
     () => '',
   ];
   for (let round = 0; round < 60; round++) {
-    // The file has runs of one type and mixtures.
+    // Short runs of the same type, so that batches have several lines.
     const lines = Array.from({ length: 60 }, () => makers[Math.floor(random() * makers.length)]!).flatMap((make) =>
       Array.from({ length: 1 + Math.floor(random() * 4) }, () => make(organizations[Number(pick(3))]!)),
     );
@@ -60,18 +61,18 @@ test('any file ends as if its lines had been sent one by one', async () => {
   }
 });
 
-test('lines of one record in several batches and windows take effect in the order of the file, even if batches take unequal time', async () => {
-  const random = seeded(7);
+test('several lines of one record take effect in the order of the file, even if their batches take unequal time', async () => {
+  const random = randomFrom(7);
   const lines = [org('a')].concat(
     Array.from({ length: 24_000 }, (_, n) => call('a', String(Math.floor(random() ** 4 * 20_000)), {}, { summary: String(n) })),
   );
   const stored = memoryImporters();
-  let underWay = 0;
-  let most = 0;
+  let inFlight = 0;
+  let maxInFlight = 0;
   await importLines(lines, async (batch) => {
-    most = Math.max(most, ++underWay);
+    maxInFlight = Math.max(maxInFlight, ++inFlight);
     await new Promise((resolve) => setTimeout(resolve, random() * 20));
-    underWay--;
+    inFlight--;
     return stored.send(batch);
   });
   const inOrder = memoryImporters();
@@ -80,16 +81,5 @@ test('lines of one record in several batches and windows take effect in the orde
     await inOrder.send({ service: 'calls', organization: 'a', lines: [{ number: 1, json, id: line.id }] });
   }
   expect(stored.state()).toEqual(inOrder.state());
-  expect(most).toBeLessThanOrEqual(3);
+  expect(maxInFlight).toBeLessThanOrEqual(3);
 });
-
-/** Random numbers that are the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

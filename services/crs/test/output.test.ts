@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { details, layOut, show, showError, table, toJson } from '../src/output.ts';
 
-test('a table has no borders, and no spaces at its right', () => {
+test('a table has no borders and no trailing spaces', () => {
   expect(
     table(
       ['name', 'on'],
@@ -19,7 +19,7 @@ test('a table has no borders, and no spaces at its right', () => {
   ).toBe('name       Ann\nlong name  0');
 });
 
-test('columns are as wide as the terminal shows them', () => {
+test('columns are aligned by the width of characters on a terminal', () => {
   expect(
     table(
       ['name', 'on'],
@@ -31,15 +31,15 @@ test('columns are as wide as the terminal shows them', () => {
   ).toBe('NAME  ON\n東京  yes\nZoe\u0301   no');
 });
 
-test('a long table takes time in proportion to its rows', () => {
+test('a long table takes time proportional to its number of rows', () => {
   const rows = Array.from({ length: 100_000 }, (_, n) => [`organization-${n}`, `Organization ${n}`, true, null]);
   const started = performance.now();
   expect(table(['organization', 'name', 'on', 'of'], rows).split('\n')).toHaveLength(100_001);
-  // Time that grows with the square of the rows is over an hour.
+  // Quadratic time would be over an hour.
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test('a message is laid out by the names of its JSON', () => {
+test('a message is printed with the field names of its JSON', () => {
   const limit = { requests: 600, periodSeconds: 60 };
   const message = { keyId: 'k1', expiresAt: undefined, createdAt: new Date(0), readOnly: false, redirectUris: ['a', 'b'], limit };
   const json = toJson(message);
@@ -80,7 +80,7 @@ const HOSTILE =
 /** Joiners of Persian words and emoji, a soft hyphen, and a character outside the basic plane: ordinary text. */
 const ORDINARY = 'می\u200cخواهم 👩\u200d🚀 co\u00adop \u00a0é';
 
-test('the JSON of a result has control characters as escapes, and ordinary text as it is', () => {
+test('the JSON of a result escapes control characters and leaves ordinary text as it is', () => {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   show({ json: true }, { [HOSTILE]: HOSTILE, ordinary: ORDINARY }, () => '');
   const [line] = write.mock.calls[0] as [string];

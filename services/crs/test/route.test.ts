@@ -8,7 +8,7 @@ const refusal = (field: string | null, reason: RegExp | string) => ({
   reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
 });
 
-describe('a line goes to the service that stores its type', () => {
+describe('the routing of a line', () => {
   test.each([
     ['{"type":"organization","id":"acme"}', 'auth', 'organization'],
     ['{"type":"user","organization":"acme"}', 'auth', 'user'],
@@ -20,7 +20,7 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"entity","organization":"acme","deleted":true}', 'entities', 'deleted entity'],
     ['{"type":"project","organization":"acme","deleted":true}', 'erasure', 'deleted project'],
     ['{"type":"user","organization":"acme","deleted":true}', 'erasure', 'deleted user'],
-  ])('%s', (text, service, group) => {
+  ])('finds the service that stores its type: %s', (text, service, group) => {
     expect(routeText(text)).toMatchObject({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
   });
 
@@ -29,19 +29,19 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"user","organization":"acme","email":"ann@acme.example"}', 'ann@acme.example'],
     ['{"type":"billing_office","organization":"acme","name":"London"}', ''],
     ['{"type":"call","organization":"acme","id":7}', ''],
-  ])('under the id by which lines that may change the same are known: %s', (text, id) =>
+  ])('reads the id by which lines of the same record are recognized: %s', (text, id) =>
     expect(routeText(text)).toMatchObject({ id }),
   );
 
-  test('a malformed deletion is left to the service, which refuses it', () => {
+  test('leaves a malformed deletion to the service, which refuses it', () => {
     expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });
   });
 });
 
-test.each(['', ' ', '\t \r'])('%j is blank', (text) => expect(routeText(text)).toBeUndefined());
+test.each(['', ' ', '\t \r'])('a line of %j is skipped as blank', (text) => expect(routeText(text)).toBeUndefined());
 
-describe('refused without asking a service', () => {
-  test('a line that is too long', () => {
+describe('a line is refused without a call to a service', () => {
+  test('if it is too long', () => {
     expect(route({ number: 7, bytes: undefined, end: 0 })).toEqual(refusal(null, 'must be at most 8 MiB long'));
   });
 
@@ -62,26 +62,26 @@ describe('refused without asking a service', () => {
     ['{"type":"call","organization":"Acme"}', 'organization', /^must be 1 to 40 /],
     ['{"type":"organization","organization":"acme"}', 'id', 'is required'],
     ['{"type":"organization","id":7}', 'id', /^must be 1 to 40 /],
-  ])('%s', (text, field, reason) => expect(routeText(text)).toEqual(refusal(field, reason)));
+  ])('if it is %s', (text, field, reason) => expect(routeText(text)).toEqual(refusal(field, reason)));
 
-  test('bytes that are not UTF-8', () => {
+  test('if it is not valid UTF-8', () => {
     const cut = Buffer.concat([Buffer.from('{"type":"'), Buffer.from('é').subarray(0, 1), Buffer.from('"}')]);
     expect(routeText(cut)).toEqual(refusal(null, 'must be valid UTF-8'));
   });
 
-  test('brackets without end', () => {
+  test('if it has a million open brackets', () => {
     expect(routeText('['.repeat(1_000_000))).toEqual(refusal(null, 'must be valid JSON'));
   });
 });
 
-test('a reason never repeats a value', () => {
+test('the reason of a refusal never repeats a value of the line', () => {
   for (const text of ['{"type":"s3cret"}', '{"type":"call","organization":"S3cret"}', '{"s3cret']) {
     expect(JSON.stringify(routeText(text)).toLowerCase()).not.toContain('s3cret');
   }
 });
 
-describe('a confined import', () => {
-  const confined = (line: object) =>
+describe('an import that is limited to an organization and types of records', () => {
+  const routeLimited = (line: object) =>
     route(
       { number: 7, bytes: Buffer.from(JSON.stringify(line)), end: 0 },
       { organization: 'acme', types: ['organization', 'call'] },
@@ -95,8 +95,8 @@ describe('a confined import', () => {
     [{ type: 'organization', id: 'victim' }, 'id'],
     [{ type: 'user', organization: 'acme', email: 'ann@acme.example' }, 'type'],
     [{ type: 'project', organization: 'acme', id: 'x', deleted: true }, 'type'],
-  ])('takes or refuses %j', (line, field) => {
-    const routed = confined(line)!;
+  ])('accepts only lines within these limits: %j', (line, field) => {
+    const routed = routeLimited(line)!;
     expect('reason' in routed ? routed.field : undefined).toBe(field);
   });
 });

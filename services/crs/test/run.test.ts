@@ -6,7 +6,7 @@ import { call, importLines, org, recorder, user } from './import-lines.ts';
 const MIB = 1024 * 1024;
 
 describe('batches', () => {
-  test('hold one organization and one type, in file order', async () => {
+  test('hold lines of one organization and type, in the order of the file', async () => {
     const { sent, send } = recorder();
     await importLines([org('a'), org('b'), user('a', '1'), user('b', '1'), user('a', '2'), call('a', '1'), call('b', '1')], send);
     expect(sent).toEqual([
@@ -42,7 +42,7 @@ describe('batches', () => {
     ]);
   });
 
-  test('hold at most 16 MiB', async () => {
+  test('hold at most 16 MiB of lines', async () => {
     const sizes: number[] = [];
     const line = JSON.stringify(call('a', 'c', {}, { summary: 'x'.repeat(6 * MIB) }));
     await importLines([line, line, line, line, line], async ({ lines }) => {
@@ -84,8 +84,8 @@ describe('an import reports', () => {
   });
 });
 
-describe('an import that can not go on', () => {
-  test('names the last finished line', async () => {
+describe('an import that fails', () => {
+  test('reports the number of the last finished line', async () => {
     const failure = new ServiceError('permission_denied', 'no');
     const send: Send = async ({ lines }) => {
       if (lines[0]!.number > 2) throw failure;
@@ -98,7 +98,7 @@ describe('an import that can not go on', () => {
     expect(stopped).toMatchObject({ doneThrough: 2, cause: failure });
   });
 
-  test('still counts the batches under way when the file breaks off', async () => {
+  test('still counts the lines of batches in flight as finished if reading the file fails', async () => {
     async function* broken() {
       yield Buffer.from(`${JSON.stringify(org('a'))}\n${JSON.stringify(user('a', '1'))}\n`);
       throw new Error('disk');
@@ -111,14 +111,14 @@ describe('an import that can not go on', () => {
   });
 });
 
-test('reading waits for the services: at most two windows and the batches under way are in memory', async () => {
+test('reading waits for the services, so at most two windows and the batches in flight are in memory', async () => {
   let read = 0;
   let stored = 0;
-  let most = 0;
+  let maxInMemory = 0;
   const line = Buffer.from(`${JSON.stringify(call('a', 'c', {}, { summary: 'x'.repeat(MIB) }))}\n`);
   async function* file() {
     for (; read < 200; read++) {
-      most = Math.max(most, read - stored);
+      maxInMemory = Math.max(maxInMemory, read - stored);
       yield line;
     }
   }
@@ -129,5 +129,5 @@ test('reading waits for the services: at most two windows and the batches under 
   };
   await run(file(), send, { refused: () => undefined, progress: () => undefined });
   expect(stored).toBe(200);
-  expect(most).toBeLessThanOrEqual(2 * 16 + 3 * 16 + 1);
+  expect(maxInMemory).toBeLessThanOrEqual(2 * 16 + 3 * 16 + 1);
 });

@@ -1,9 +1,11 @@
-import { client, type CallOptions } from '@crs/kit/rpc/client';
-import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+// Shared by the tests of deletions: organizations with rows in every table, ways to delete from them, and searches for what is left.
+
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { erase, type EraseTarget } from '@crs/testing/erase';
 import { userToken } from '@crs/testing/user-token';
-import type { World } from '@crs/testing/world';
-import { ALPHA, ANN, BETA, BOB, project, tenant, TENANTS } from './_records.ts';
+import { tenant, type World } from '@crs/testing/world';
+import { projectsClient } from './_client.ts';
+import { ALPHA, ANN, BETA, BOB, project, tenantRecords } from './_records.ts';
 
 export const ONE = '11111111-0000-4000-8000-000000000001';
 export const TWO = '11111111-0000-4000-8000-000000000002';
@@ -30,9 +32,9 @@ const entity = (organization: string, id: string, projectId: string) => ({
   name: 'Box Inc',
 });
 
-/** Import lines: two projects, with calls in each and outside both, and entities in each. */
+/** The import lines of an organization: two projects with calls and an entity each, and a call outside both. */
 export const records = (organization: string): object[] => [
-  ...tenant(organization, FIELDS),
+  ...tenantRecords(organization, FIELDS),
   project(organization, ALPHA, {
     name: 'Alpha',
     created_by: ANN,
@@ -51,17 +53,17 @@ export const records = (organization: string): object[] => [
 
 const SCHEMAS = ['auth', 'calls', 'projects', 'entities'];
 
-/** The tables of each world, which has the same ones all its life. */
+/** The tables of each test environment, cached because they don't change. */
 const tables = new WeakMap<World, Promise<string[]>>();
 
 /** Every table of every service's schema, so that a new table is included. */
 export function tablesOf(world: World): Promise<string[]> {
-  const known = tables.get(world) ?? askForTables(world);
-  tables.set(world, known);
-  return known;
+  const cached = tables.get(world) ?? queryTables(world);
+  tables.set(world, cached);
+  return cached;
 }
 
-async function askForTables(world: World): Promise<string[]> {
+async function queryTables(world: World): Promise<string[]> {
   const { rows } = await world.query(
     `select table_schema || '.' || table_name as name from information_schema.tables
       where table_schema = any($1) and table_name !~ '^migrations' order by 1`,
@@ -70,12 +72,12 @@ async function askForTables(world: World): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The audit trail outlasts every deletion. */
-const STAYS = 'auth.audit';
+/** The audit trail is kept after every deletion. */
+const KEPT = 'auth.audit';
 
-/** Tables with this text in any column of a row of the organization. */
+/** The tables in which a row of the organization contains the text in any column. */
 export async function tracesOf(world: World, organization: string, text: string): Promise<string[]> {
-  const searched = (await tablesOf(world)).filter((table) => table !== STAYS);
+  const searched = (await tablesOf(world)).filter((table) => table !== KEPT);
   const parts = searched.map(
     (table) => `select '${table}' as name where exists (select from ${table} t
       where strpos(lower(t::text), lower($1)) > 0 and coalesce(to_jsonb(t) ->> 'organization', $2) = $2)`,
@@ -86,7 +88,7 @@ export async function tracesOf(world: World, organization: string, text: string)
 
 /** The rows of an organization by table, without `last_used_at`, which changes with each use. */
 export async function everythingOf(world: World, organization: string): Promise<Record<string, string[]>> {
-  const read = (await tablesOf(world)).filter((table) => table !== STAYS);
+  const read = (await tablesOf(world)).filter((table) => table !== KEPT);
   const parts = read.map(
     (table) => `select '${table}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${table} t
       where to_jsonb(t) ->> 'organization' = $1`,
@@ -97,7 +99,7 @@ export async function everythingOf(world: World, organization: string): Promise<
   return all;
 }
 
-/** Days whose count in the rollup differs from the number of calls. */
+/** The days whose count in the rollup differs from the number of stored calls. */
 export async function wrongDays(world: World): Promise<unknown[]> {
   const { rows } = await world.query(
     `select organization, day from calls.call_days d full join (
@@ -107,7 +109,7 @@ export async function wrongDays(world: World): Promise<unknown[]> {
   return rows;
 }
 
-/** Rows that refer to a project or user unknown to auth. */
+/** The rows of all services that refer to a project or user that auth doesn't have. */
 export async function orphans(world: World): Promise<unknown[]> {
   const { rows } = await world.query(
     `select 'call' as what, organization, call_id as id from calls.calls c where project_id is not null
@@ -124,36 +126,31 @@ export async function orphans(world: World): Promise<unknown[]> {
   return rows;
 }
 
+/** An organization with rows in every table. */
 export interface Filled {
-  keys: Record<string, string>;
-  created: Record<string, string>;
-  /** Call options with the token of ann in acme. */
+  id: string;
+  key: string;
+  /** The id of a project that was created with POST /v1/projects. */
+  created: string;
+  /** Options for an RPC, with a token of the user ann. */
   ann: CallOptions;
 }
 
-/** Creates both organizations anew, each with a key, a token of ann's and a project created by REST. */
-export async function fill(world: World): Promise<Filled> {
+/** Creates an organization with the same records as every other, an API key, a token of the user ann, and a project created by REST. */
+export async function fill(world: World, name = 'acme'): Promise<Filled> {
+  const id = tenant(name);
+  await world.load(records(id));
+  const key = await world.createKey(id);
+  // The secret for anonymized names is created by the first request for such a name.
+  await world.rest('/v1/calls/alone', { key });
+  const created = (await post(world, key)).json.project_id as string;
   await world.query(
-    `truncate calls.calls, calls.call_days, calls.changes, calls.feeds, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
+    `insert into auth.user_identities (organization, issuer, subject, user_id)
+      select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
+    [id],
   );
-  await world.query('truncate auth.organizations, auth.key_directory, auth.domain_directory cascade');
-  const keys: Record<string, string> = {};
-  const created: Record<string, string> = {};
-  for (const id of TENANTS) {
-    await world.load(records(id));
-    keys[id] = await world.createKey(id);
-    // The secret for anonymized names is made at the first request for such a name.
-    await world.rest('/v1/calls/alone', { key: keys[id] });
-    created[id] = (await post(world, keys[id])).json.project_id;
-    await userToken(world, id, ANN);
-    await world.query(
-      `insert into auth.user_identities (organization, issuer, subject, user_id)
-        select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
-      [id],
-    );
-    await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
-  }
-  return { keys, created, ann: await userToken(world, 'acme', ANN) };
+  await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
+  return { id, key, created, ann: await userToken(world, id, ANN) };
 }
 
 /** Creates a project by REST, always with the same idempotency key. */
@@ -166,7 +163,7 @@ export function post(world: World, key: string) {
   });
 }
 
-/** The total number of calls that a key sees. */
+/** The number of calls that the organization of the key has, as REST reports it. */
 export async function totalOf(world: World, key: string): Promise<number> {
   const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', { key });
   return json.pagination.total_items;
@@ -178,9 +175,14 @@ export const TARGETS: Record<'project' | 'user' | 'organization', EraseTarget> =
   organization: { $case: 'organization', value: true },
 };
 
-/** Deletes something of acme as `crs` does. */
-export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: Parameters<typeof erase>[3]): Promise<boolean> {
-  return erase(world.operator, 'acme', TARGETS[what], before);
+/** Deletes a project, a user or the whole organization as `crs` does. */
+export function eraseOf(
+  world: World,
+  organization: string,
+  what: keyof typeof TARGETS,
+  before?: Parameters<typeof erase>[3],
+): Promise<boolean> {
+  return erase(world.operator, organization, TARGETS[what], before);
 }
 
 export async function userIdOf(world: World, organization: string, email: string): Promise<string> {
@@ -191,14 +193,9 @@ export async function userIdOf(world: World, organization: string, email: string
   return rows[0].id;
 }
 
-/** Ids of the projects that a user sees. */
-export async function shownTo(world: World, token: CallOptions): Promise<string[]> {
-  const projects = client(ProjectsServiceService, {
-    name: 'projects',
-    address: world.stack.addresses.projects,
-    timeoutMs: 5_000,
-    retry: false,
-  });
+/** The ids of the projects that the user of the token sees. */
+export async function visibleProjects(world: World, token: CallOptions): Promise<string[]> {
+  const projects = projectsClient(world.stack.addresses.projects);
   try {
     const all = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 100 }, token);
     return all.projects.map(({ projectId }) => projectId);

@@ -1,8 +1,10 @@
+// Services as processes that tests kill, and a client that retries the creation of a project until it succeeds.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
 import type { ProcessName } from '@crs/testing/processes';
 
-/** Processes, a database, and the key of an organization that may create projects. */
+/** A test environment of processes, with the API key of an organization that may create projects. */
 export interface FaultyWorld extends ProcessWorld {
   key: string;
 }
@@ -40,25 +42,25 @@ export function bodyOf(name: string, n = 0): Body {
 export interface Created {
   key: string;
   body: Body;
-  /** The acknowledged project; undefined without an acknowledgement. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  /** The project in the 201 response, or undefined if the client gave up before. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read any field of it
   answer: any;
   replayed: boolean;
-  /** Statuses of the tries, 0 where the connection broke. */
-  tries: number[];
+  /** The status of each attempt, 0 if the connection failed. */
+  attempts: number[];
 }
 
-/** The client waits at most this long, even if Retry-After says more. */
+/** The client waits at most this long before it retries, even if Retry-After is longer. */
 const LONGEST_PAUSE_MS = 300;
 
-/** Asks until the project is created or `giveUp` aborts. @throws Refused for an answer without Retry-After */
+/** Sends the request until the project is created or `giveUp` aborts. @throws Refused for an error response without Retry-After */
 export async function create(
   { processes, key }: FaultyWorld,
   idempotencyKey: string,
   body: Body,
   giveUp?: AbortSignal,
 ): Promise<Created> {
-  const tries: number[] = [];
+  const attempts: number[] = [];
   for (;;) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
     const signal = AbortSignal.any([AbortSignal.timeout(15_000), ...(giveUp ? [giveUp] : [])]);
@@ -70,14 +72,14 @@ export async function create(
         signal,
       });
       const text = await response.text();
-      tries.push(response.status);
+      attempts.push(response.status);
       if (response.status === 201) {
         return {
           key: idempotencyKey,
           body,
           answer: JSON.parse(text),
           replayed: response.headers.has('idempotent-replayed'),
-          tries,
+          attempts,
         };
       }
       const wait = Number(response.headers.get('retry-after')) * 1000;
@@ -85,14 +87,14 @@ export async function create(
       await sleep(Math.min(wait, LONGEST_PAUSE_MS));
     } catch (error) {
       if (error instanceof Refused) throw error;
-      if (giveUp?.aborted) return { key: idempotencyKey, body, answer: undefined, replayed: false, tries };
-      tries.push(0);
+      if (giveUp?.aborted) return { key: idempotencyKey, body, answer: undefined, replayed: false, attempts };
+      attempts.push(0);
       await sleep(50);
     }
   }
 }
 
-/** Reads a project, and waits while restarted processes are not connected yet. */
+/** Reads a project. Retries while restarted processes aren't connected yet. */
 export async function read({ processes, key }: FaultyWorld, projectId: string): Promise<unknown> {
   for (;;) {
     const response = await fetch(`${processes.api}/v1/projects/${projectId}`, { headers: { authorization: `Bearer ${key}` } });
@@ -102,15 +104,15 @@ export async function read({ processes, key }: FaultyWorld, projectId: string): 
   }
 }
 
-/** An answer that tells the client not to retry. */
+/** An error response that the client must not retry. */
 class Refused extends Error {}
 
-/** Ends the leases, which a dead owner's would do after 15 s by itself. A living owner keeps working. */
+/** Expires all leases now, so that tests needn't wait 15 s for those of killed processes. A running owner keeps working. */
 export async function expireLeases({ database }: FaultyWorld): Promise<void> {
   await database.query('update projects.creations set lease_until = now() where response is null');
 }
 
-/** Kills a process and starts it again. */
+/** Kills a process, starts it again, and expires the leases that it held. */
 export async function restart(world: FaultyWorld, service: ProcessName): Promise<void> {
   await world.processes.kill(service);
   await world.processes.start(service);

@@ -1,7 +1,7 @@
+// Import lines for tests of the projects service, and queries for what they stored.
+
 import type { World } from '@crs/testing/world';
 
-/** Both organizations have the same ids, offices and people, so that a mix-up between them shows. */
-export const TENANTS = ['acme', 'globex'] as const;
 export const ANN = 'ann@crs.example';
 export const BOB = 'bob@crs.example';
 export const CID = 'cid@crs.example';
@@ -36,8 +36,8 @@ export const project = (tenant: string, id: string, more: object = {}) => ({
   ...more,
 });
 
-/** An organization with three users and two offices. */
-export function tenant(id: string, settings: object = {}): object[] {
+/** An organization with three users and two offices. All organizations use the same ids, so that tests notice if they are mixed up. */
+export function tenantRecords(id: string, settings: object = {}): object[] {
   const people = [ANN, BOB, CID].map((email) => user(id, email));
   return [organization(id, settings), ...people, office(id, 'London', { is_default: true }), office(id, 'Paris')];
 }
@@ -61,7 +61,7 @@ export async function projectsOf(world: World, tenantId: string): Promise<Record
   return rows;
 }
 
-/** A project's creator and roles at auth, by e-mail; undefined if auth doesn't know the project. */
+/** A project's creator and roles as auth has them, by e-mail address. Undefined if auth doesn't have the project. */
 export async function grantOf(
   world: World,
   tenantId: string,

@@ -1,3 +1,4 @@
+// Starts a rate-limit service with a client, for the tests of its gRPC API.
 import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { createLogger } from '@crs/kit/process/log';
 import { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
@@ -19,15 +20,15 @@ const defaults = {
 /** A running service and its client. */
 export interface Running {
   address: string;
-  ask(descriptors: RateLimitDescriptor[], options?: { domain?: string; hitsAddend?: number }): Promise<RateLimitResponse>;
+  send(descriptors: RateLimitDescriptor[], options?: { domain?: string; hitsAddend?: number }): Promise<RateLimitResponse>;
   /** Sends one descriptor. @returns its status */
-  askOne(entries: Entries, limit?: RateLimitDescriptor['limit']): Promise<Status>;
+  sendOne(entries: Entries, limit?: RateLimitDescriptor['limit']): Promise<Status>;
   stop(): Promise<void>;
 }
 
-/** @param redisUrl undefined: counters in the process */
+/** @param redisUrl if undefined, the service counts in its own memory */
 export async function startService(redisUrl: string | undefined): Promise<Running> {
-  // Long enough for a loaded machine. The tests of the store cover a short timeout.
+  // Long enough for a loaded machine. redis-store.test.ts covers a short timeout.
   const redisTimeoutMs = 3_000;
   const service = createRateLimitService(
     { listen: '127.0.0.1:0', redisUrl, redisPrefix: '', redisTimeoutMs, ...defaults },
@@ -40,12 +41,12 @@ export async function startService(redisUrl: string | undefined): Promise<Runnin
     timeoutMs: 5_000,
     retry: false,
   });
-  const ask: Running['ask'] = (descriptors, { domain = 'call-research', hitsAddend = 0 } = {}) =>
+  const send: Running['send'] = (descriptors, { domain = 'call-research', hitsAddend = 0 } = {}) =>
     api.shouldRateLimit({ domain, descriptors, hitsAddend });
   return {
     address,
-    ask,
-    askOne: async (entries, limit) => (await ask([describing(entries, limit)])).statuses[0]!,
+    send,
+    sendOne: async (entries, limit) => (await send([describing(entries, limit)])).statuses[0]!,
     stop: () => {
       api.close();
       return service.stop();
@@ -53,7 +54,7 @@ export async function startService(redisUrl: string | undefined): Promise<Runnin
   };
 }
 
-/** Keys and values of a descriptor's entries, in order. */
+/** The entries of a descriptor, by key, in the order of the descriptor. */
 export type Entries = Record<string, string>;
 
 export function describing(entries: Entries, limit?: RateLimitDescriptor['limit']): RateLimitDescriptor {

@@ -11,14 +11,14 @@ await probe?.stop();
 const SLOTS = 16_384;
 const NODES = 3;
 
-/** A cluster of three servers without replicas. */
+/** Starts a cluster of three primaries without replicas. */
 async function startCluster(): Promise<RedisServer[]> {
-  const servers: RedisServer[] = [];
   const ports = await freePorts(2 * NODES);
-  // By default nodes talk to each other 10,000 ports higher, where any connection may have its own end.
+  // The default bus port is the port + 10,000, which may be in use as the ephemeral port of some connection.
   const busPorts = ports.splice(NODES).map(String);
-  for (const [node, port] of ports.entries())
-    servers.push((await startRedis(port, { 'cluster-enabled': 'yes', 'cluster-port': busPorts[node]! }))!);
+  const servers = await Promise.all(
+    ports.map(async (port, node) => (await startRedis(port, { 'cluster-enabled': 'yes', 'cluster-port': busPorts[node]! }))!),
+  );
   const admins = await Promise.all(servers.map(({ url }) => createClient({ url }).connect()));
   for (const [node, admin] of admins.entries()) {
     const first = Math.ceil((SLOTS / NODES) * node);
@@ -49,7 +49,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     store = new RedisStore({
       url: url.join(','),
       prefix: 'cluster/',
-      timeoutMs: 500,
+      timeoutMs: 200,
       log: createLogger('test', { level: 'silent' }),
     });
     await store.open();
@@ -59,7 +59,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     for (const server of servers) await server.stop();
   });
 
-  it('are spread over all nodes, and exact', async () => {
+  it('are spread over all nodes, and count exactly', async () => {
     const ids = Array.from({ length: 60 }, (_, id) => id);
     for (const count of [1, 2]) {
       const counts = await Promise.all(ids.map((id) => store.add(hit(id))));
@@ -72,7 +72,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     }
   });
 
-  it('go on at the nodes that answer, and come back with the node that was away', async () => {
+  it('keep counting on the reachable nodes while one hangs, and on all nodes once it recovers', async () => {
     const ids = Array.from({ length: 60 }, (_, id) => 1_000 + id);
     const counted = async () => {
       const outcomes = await Promise.allSettled(ids.map((id) => store.add(hit(id))));
@@ -80,7 +80,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     };
     expect(await counted()).toBe(60);
     process.kill(servers[2]!.pid, 'SIGSTOP');
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const many = await counted();
       expect(many).toBeGreaterThan(20);
       expect(many).toBeLessThan(60);

@@ -33,7 +33,7 @@ describe.each([
   { where: 'this process', open: inMemory, runs: true },
   { where: 'Redis', open: inRedis, runs: redis !== undefined },
 ])('counters in $where', ({ open, runs }) => {
-  describe.skipIf(!runs)('keep the contract', () => {
+  describe.skipIf(!runs)('keep the contract of CounterStore:', () => {
     const windowMs = 60_000;
     let subject: Subject;
     let lastKey = 0;
@@ -41,31 +41,31 @@ describe.each([
     beforeAll(async () => void (subject = await open()));
     afterAll(() => subject.close?.());
 
-    it('the count includes the hit', async () => {
+    it('the returned count includes the hit itself', async () => {
       const key = newKey();
       const counts = [];
       for (let n = 0; n < 3; n++) counts.push((await subject.store.add({ key, amount: 1, windowMs })).count);
       expect(counts).toEqual([1, 2, 3]);
     });
 
-    it('a hit can weigh more than one', async () => {
+    it('a hit can have a weight above one', async () => {
       const key = newKey();
       await subject.store.add({ key, amount: 5, windowMs });
       expect(await subject.store.add({ key, amount: 3, windowMs })).toMatchObject({ count: 8 });
     });
 
-    it('keys are counted apart', async () => {
+    it('each key has its own count', async () => {
       await subject.store.add({ key: newKey(), amount: 7, windowMs });
       expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toMatchObject({ count: 1 });
     });
 
-    it('each of several hits at the same time gets another count', async () => {
+    it('concurrent hits each get a different count', async () => {
       const key = newKey();
       const counts = await Promise.all(Array.from({ length: 200 }, () => subject.store.add({ key, amount: 1, windowMs })));
       expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
     });
 
-    it('the first hit states the whole window', async () => {
+    it('the first hit returns the full window as the time until reset', async () => {
       expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toEqual({ count: 1, resetInMs: windowMs });
     });
 
@@ -74,18 +74,19 @@ describe.each([
       await subject.store.add({ key, amount: 1, windowMs });
       await subject.pass(100);
       const { resetInMs } = await subject.store.add({ key, amount: 1, windowMs });
-      // A timer may end up to a millisecond early.
+      // A timer may fire up to a millisecond early.
       expect(resetInMs).toBeLessThanOrEqual(windowMs - 99);
       expect(resetInMs).toBeGreaterThan(windowMs - 20_000);
     });
 
-    it('a hit after the stated reset opens a new window', async () => {
+    it('a hit after the returned reset time opens a new window', async () => {
       const key = newKey();
-      await subject.store.add({ key, amount: 9, windowMs: 300 });
-      await subject.pass(50);
-      const { resetInMs } = await subject.store.add({ key, amount: 9, windowMs: 300 });
+      const add = (amount: number) => subject.store.add({ key, amount, windowMs: 80 });
+      await add(9);
+      await subject.pass(20);
+      const { resetInMs } = await add(9);
       await subject.pass(resetInMs + 1);
-      expect(await subject.store.add({ key, amount: 1, windowMs: 300 })).toEqual({ count: 1, resetInMs: 300 });
+      expect(await add(1)).toEqual({ count: 1, resetInMs: 80 });
     });
   });
 });

@@ -17,7 +17,7 @@ function run(environment: Record<string, string>) {
 }
 
 describe('the process', { timeout: 30_000 }, () => {
-  it('prints its addresses, serves /readyz to operators, and ends on SIGTERM', async () => {
+  it('logs its addresses, serves /readyz, and exits on SIGTERM', async () => {
     const { child, exited, lines } = run({ CRS_LISTEN: '127.0.0.1:0', CRS_OPS_LISTEN: '127.0.0.1:0' });
     let ops = '';
     for await (const line of lines) {
@@ -30,17 +30,17 @@ describe('the process', { timeout: 30_000 }, () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  it('does not start without an address, and names the missing setting', async () => {
+  it('does not start without a listen address, and names the missing setting', async () => {
     const { exited, lines } = run({ CRS_OPS_LISTEN: '127.0.0.1:0' });
-    const said = [];
-    for await (const line of lines) said.push(line);
+    const output = [];
+    for await (const line of lines) output.push(line);
     expect(await exited).toEqual([1, null]);
-    expect(said.join('\n')).toContain('CRS_LISTEN: is required');
+    expect(output.join('\n')).toContain('CRS_LISTEN: is required');
   });
 });
 
-describe('its settings', () => {
-  it('have defaults for all but the address', () => {
+describe('the configuration', () => {
+  it('has defaults for all settings except the listen address', () => {
     expect(readConfig({ CRS_LISTEN: '0.0.0.0:8080' })).toEqual({
       listen: '0.0.0.0:8080',
       redisUrl: undefined,
@@ -59,7 +59,7 @@ describe('its settings', () => {
     ['CRS_REDIS_PREFIX', '{one}'],
     ['CRS_REDIS_PREFIX', 'x'.repeat(129)],
     ['CRS_REDIS_TIMEOUT_MS', 'soon'],
-  ])('name %s when it is bad', (name, value) => {
+  ])('is refused for an invalid %s: the error names it', (name, value) => {
     expect(() => readConfig({ CRS_LISTEN: '0.0.0.0:8080', [name]: value })).toThrow(new RegExp(`${name}: (must|Invalid)`));
   });
 });

@@ -11,8 +11,8 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
-describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
-  it('instances share the counters', async () => {
+describe.skipIf(!redis)('with counters in Redis,', { timeout: 40_000 }, () => {
+  it('all instances of the service share the counters', async () => {
     const [one, other] = [await startService(redis!.url), await startService(redis!.url)];
     cleanups.push(
       () => one.stop(),
@@ -20,11 +20,11 @@ describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
     );
     const entries = { kind: 'organization', id: newId(), rule: '2/60' };
     const codes = [];
-    for (const service of [one, other, one]) codes.push((await service.askOne(entries)).code);
+    for (const service of [one, other, one]) codes.push((await service.sendOne(entries)).code);
     expect(codes).toEqual(['OK', 'OK', 'OVER_LIMIT']);
   });
 
-  it('that is gone, calls fail fast and gateways count by themselves, until it is back', async () => {
+  it('calls fail fast while Redis is down, and gateways count locally until it recovers', async () => {
     const own = (await startRedis())!;
     cleanups.push(() => own.stop());
     const service = await startService(own.url);
@@ -32,19 +32,19 @@ describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
     const limiter = new RateLimiter({ address: service.address, timeoutMs: 5_000, log });
     cleanups.push(() => limiter.close());
     const check = { kind: 'organization', id: newId(), rule: { requests: 10, periodSeconds: 60 } } as const;
-    const ask = () => service.ask([describing({ kind: 'user', id: 'x' })]);
-    expect(await ask()).toMatchObject({ overallCode: 'OK' });
+    const send = () => service.send([describing({ kind: 'user', id: 'x' })]);
+    expect(await send()).toMatchObject({ overallCode: 'OK' });
     expect(await limiter.check(check)).toMatchObject({ source: 'service', limit: 10 });
 
     await own.stop();
     const started = performance.now();
-    await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(send()).rejects.toMatchObject({ kind: 'unavailable' });
     expect(performance.now() - started).toBeLessThan(4_500);
     expect(await limiter.check(check)).toMatchObject({ source: 'fallback', limit: 10, remaining: 9 });
 
     const again = (await startRedis(own.port))!;
     cleanups.push(() => again.stop());
-    expect(await vi.waitFor(ask, { timeout: 15_000 })).toMatchObject({ overallCode: 'OK' });
+    expect(await vi.waitFor(send, { timeout: 15_000 })).toMatchObject({ overallCode: 'OK' });
     await vi.waitFor(async () => expect(await limiter.check(check)).toMatchObject({ source: 'service' }), { timeout: 15_000 });
   });
 });

@@ -1,6 +1,5 @@
+// Generators of random organizations, and an oracle: a plain in-memory model of the rows that each user may see.
 import fc from 'fast-check';
-
-/** Random organizations, and a plain model of the rows that each user must see. */
 
 const TEXTS = [
   'Customers',
@@ -20,7 +19,7 @@ const TEXTS = [
 ];
 const text = fc.constantFrom(...TEXTS);
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 3 });
-/** Digits beyond the millisecond, which must not matter. */
+/** Timestamps, some with digits beyond the millisecond, which must have no effect. */
 const at = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom('Z', '4Z', '9999Z'))
   .map(([n, beyond]) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString().replace('Z', beyond));
@@ -79,37 +78,51 @@ export const tenant = fc.record({
 export type Tenant = typeof tenant extends fc.Arbitrary<infer T> ? T : never;
 type Call = Tenant['calls'][number];
 
-/** At most three further filters at once: with more, hardly a row matches. */
-const others = fc
-  .record(
-    {
-      call_status: fc.constantFrom('done', 'DONE'),
-      call_type: fc.constantFrom('interview', 'meeting'),
-      country: text,
-      job_title_contains: text,
-      organization_contains: fc.constantFrom('%', '_', '\\', "'", 'u', 'Ü'),
-      source_contains: fc.constantFrom('%', 'ustomer', 'ni', 'λ'),
-      segment_contains: fc.constantFrom('c', '_', 'CUST', '日'),
-      min_rating: fc.constantFrom(1, 3, 5),
-      min_cost: fc.constantFrom(0, 10),
-      max_cost: fc.constantFrom(0, 50),
-      min_duration_minutes: fc.constantFrom(0, 60),
-      max_duration_minutes: fc.constantFrom(30, 60.5),
-      date_after: at,
-      date_before: at,
-    },
-    { requiredKeys: [] },
-  )
-  .chain((all) => fc.subarray(Object.entries(all), { maxLength: Math.min(3, Object.keys(all).length) }))
-  .map((few) => Object.fromEntries(few));
+export const FILTERS = {
+  call_status: fc.constantFrom('done', 'DONE'),
+  call_type: fc.constantFrom('interview', 'meeting'),
+  country: text,
+  job_title_contains: text,
+  organization_contains: fc.constantFrom('%', '_', '\\', "'", 'u', 'Ü'),
+  source_contains: fc.constantFrom('%', 'ustomer', 'ni', 'λ'),
+  segment_contains: fc.constantFrom('c', '_', 'CUST', '日'),
+  min_rating: fc.constantFrom(1, 3, 5),
+  min_cost: fc.constantFrom(0, 10),
+  max_cost: fc.constantFrom(0, 50),
+  min_duration_minutes: fc.constantFrom(0, 60),
+  max_duration_minutes: fc.constantFrom(30, 60.5),
+  date_after: at,
+  date_before: at,
+};
 
-export const filters = fc
+/** One query for each filter alone, and one for each project. */
+const singles = fc
+  .record(FILTERS)
+  .map((all): Filters[] => [
+    ...Object.entries(all).map(([name, value]) => ({ scope: 'all', [name]: value }) as const),
+    ...PROJECTS.map((id) => ({ scope: 'all', project_id: id }) as const),
+  ]);
+
+/** At most three random filters at once, because hardly any row would match more. */
+const few = fc
+  .record(FILTERS, { requiredKeys: [] })
+  .chain((all) => fc.subarray(Object.entries(all), { maxLength: Math.min(3, Object.keys(all).length) }))
+  .map((chosen): Filters => Object.fromEntries(chosen));
+
+const combined = fc
   .tuple(
-    fc.constantFrom({}, { scope: 'mine' }, { scope: 'all' }, { scope: 'all' }, { scope: 'project' }),
-    fc.constantFrom({}, {}, ...[...PROJECTS, '00000000-0000-4000-8000-000000000099'].map((id) => ({ project_id: id }))),
-    others,
+    fc.constantFrom<Filters[]>({}, { scope: 'mine' }, { scope: 'all' }, { scope: 'all' }, { scope: 'project' }),
+    fc.constantFrom<Filters[]>(
+      {},
+      {},
+      ...[...PROJECTS, '00000000-0000-4000-8000-000000000099'].map((id) => ({ project_id: id })),
+    ),
+    few,
   )
-  .map((parts): Partial<FilterValues> => Object.assign({}, ...parts));
+  .map((parts): Filters => Object.assign({}, ...parts));
+
+/** The arguments of several calls of list_calls. */
+export const queries = fc.tuple(singles, fc.array(combined, { minLength: 4, maxLength: 4 })).map((parts) => parts.flat());
 
 interface FilterValues {
   scope: 'mine' | 'all' | 'project';
@@ -131,7 +144,7 @@ interface FilterValues {
 }
 export type Filters = Partial<FilterValues>;
 
-/** Import lines of a tenant. */
+/** The import records of a tenant. */
 export function records(organization: string, { projects, calls, entities }: Tenant): object[] {
   return [
     { type: 'organization', id: organization, name: organization, tool_rate_limit: { requests: 1_000_000, period_seconds: 60 } },
@@ -153,7 +166,7 @@ const iso = (value: string | null) => (value === null ? null : new Date(value).t
 const byTimeAndId = <T extends { at: string; id: string }>(a: T, b: T) =>
   a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1;
 
-/** The rows that one user must see. */
+/** Computes the rows that the tools must return to one user. */
 export class Oracle {
   readonly #tenant: Tenant;
   readonly #user: string;
@@ -168,8 +181,14 @@ export class Oracle {
   }
 
   sees(projectId: string | null): boolean {
-    const n = projectId === null ? -1 : PROJECTS.indexOf(projectId);
-    return n >= 0 && (this.#tenant.projects[n]!.created_by === this.#user || this.#has(n, 'lead') || this.#has(n, 'member'));
+    return projectId !== null && this.reasons(projectId) !== '';
+  }
+
+  /** Why the user sees the project: those of `created`, `lead` and `member` that apply, separated by spaces. */
+  reasons(projectId: string): string {
+    const n = PROJECTS.indexOf(projectId);
+    const created = this.#tenant.projects[n]!.created_by === this.#user;
+    return [created && 'created', this.#has(n, 'lead') && 'lead', this.#has(n, 'member') && 'member'].filter(Boolean).join(' ');
   }
 
   calls(f: Filters) {

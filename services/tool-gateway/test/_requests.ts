@@ -1,3 +1,4 @@
+// Sends requests to a tool gateway as MCP clients of both protocol generations do, and starts further gateways.
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
@@ -23,16 +24,16 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read arbitrary properties of responses
   json: any;
 }
 
-/** Sends a request exactly as given, which `fetch` would not, and checks the promises of every answer. */
+/** Sends a request exactly as given, which `fetch` would not, and checks what holds for every response, such as its request id. */
 export async function ask(address: string, { method = 'POST', path = '/mcp', headers = {}, body }: Ask): Promise<Answer> {
   const [host, port] = address.split(':');
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
   const bytes = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-  // Node alone would send the body of a GET without its length.
+  // Without this, Node would send the body of a GET without Content-Length.
   if (bytes !== undefined && !('transfer-encoding' in given)) given['content-length'] ??= String(Buffer.byteLength(bytes));
   const answer = await new Promise<Omit<Answer, 'json'>>((resolve, reject) => {
     const sent = request({ host, port, method, path, headers: given, agent: false }, (response) => {
@@ -56,7 +57,7 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
 export const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
 export const toolCall = (name: string, args: unknown = {}) => message('tools/call', { name, arguments: args });
 
-/** The message as a client of that protocol version sends it, with headers. */
+/** The headers and the body that a client of that protocol version sends for the message. */
 export function spoken(version: string, content: ReturnType<typeof message>, authorization?: string) {
   const headers: Record<string, string | undefined> = {
     'content-type': 'application/json',
@@ -91,11 +92,19 @@ export async function bearer(world: World, organization: string, email: string, 
   return `Bearer ${accessToken}`;
 }
 
-type Surroundings = Pick<World, 'log'> & { stack: Pick<World['stack'], 'addresses'> };
+let addresses = 0;
 
-/** Starts a further tool gateway of the world with these settings. */
-export async function startGateway(world: Surroundings, settings: Partial<ToolGatewayConfig>) {
-  const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
+/** A client address that no other test of this worker uses. All gateways share the counters, so a reused address could be over its limit. */
+export function newAddress(): string {
+  addresses++;
+  return `10.1.${addresses >> 8}.${addresses & 255}`;
+}
+
+type Environment = Pick<World, 'log'> & { stack: Pick<World['stack'], 'addresses'> };
+
+/** Starts a further tool gateway of the test environment, with these settings. It appends its log to `log`. */
+export async function startGateway({ stack, log }: Environment, settings: Partial<ToolGatewayConfig>) {
+  const { auth, calls, projects, entities, rateLimit } = stack.addresses;
   const service = createToolGateway(
     {
       listen: '127.0.0.1:0',
@@ -118,7 +127,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       loopback: true,
       ...settings,
     },
-    { log: createLogger('tool-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } }) },
+    { log: createLogger('tool-gateway', { level: 'debug', destination: { write: (line) => void log.push(line) } }) },
   );
   const { http: address } = await service.start();
   return { address, stop: () => service.stop() };

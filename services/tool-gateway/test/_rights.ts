@@ -1,3 +1,4 @@
+// Every way to lose access to data: the request that reads it, and the change that revokes the access. For rights*.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { erase } from '@crs/testing/erase';
@@ -10,11 +11,11 @@ const ANN = 'ann@crs.example';
 export const ALPHA = '00000000-0000-4000-8000-00000000000a';
 const BETA = '00000000-0000-4000-8000-00000000000b';
 const CALL = 'a-call';
-/** Stands in each answer that shows bob the project alpha, its call or its entity, and in no other. */
+/** A text that is in each response that returns the project alpha, its call or its entity, and in no other. */
 const MARK = 'marked';
 const ENOUGH = { requests: 1_000_000, period_seconds: 60 };
 
-/** An organization that one test has for itself. Its ids are the same in each test. */
+/** An organization used by one test only. The ids in it are the same for every test. */
 export interface Tenant {
   organization: string;
   lane: Lane;
@@ -24,7 +25,7 @@ export interface Tenant {
   token: string;
   tokenId: string;
   tokenExpires: Date | undefined;
-  /** The tag of the call over REST at the start. */
+  /** The entity tag of the call over REST before the change. */
   etag: string;
 }
 
@@ -49,14 +50,14 @@ export const call = (fields: object = {}) => ({
   ...fields,
 });
 
-/** Imports records of the organization by its lane. */
+/** Imports records of the organization through its lane. */
 export async function load({ organization, lane }: Pick<Tenant, 'organization' | 'lane'>, records: object[]): Promise<void> {
   const { refused } = await lane.tryLoad(records.map((record) => ({ organization, ...record })));
   if (refused.length > 0) throw new Error(refused.join('; '));
 }
 
-/** Creates the organization through the operator of the lane. */
-export async function found(organization: string, lane: Lane, given: Given = {}): Promise<Tenant> {
+/** Creates the organization with its records, key and token, through the operator of the lane. */
+export async function createTenant(organization: string, lane: Lane, given: Given = {}): Promise<Tenant> {
   const allowed = { write_surface: true, allowed_fields: ['summary', 'source', 'interviewee.name'] };
   const limits = { rate_limit: ENOUGH, tool_rate_limit: ENOUGH };
   await lane.tryLoad([{ type: 'organization', id: organization, name: organization, ...allowed, ...limits }]);
@@ -86,7 +87,7 @@ export async function found(organization: string, lane: Lane, given: Given = {})
   };
 }
 
-/** Asks a gateway. @returns whether the answer shows the mark. @throws Error for an answer other than success, 401 or not found */
+/** Sends a request to a gateway. @returns whether the response contains the mark @throws Error unless it succeeds or is 401 or not found */
 export type Read = (tenant: Tenant, lane: Lane, mark: string) => Promise<boolean>;
 
 const tool =
@@ -117,11 +118,11 @@ const CALL_TOOLS = [LIST_CALLS, getCall(CALL)];
 const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
 
 const CALL_DETAIL = rest(`/v1/calls/${CALL}`);
-/** 304 counts as showing the call. */
+/** A conditional request. A 304 counts as access to the call. */
 const CALL_UNCHANGED = rest(`/v1/calls/${CALL}`, ({ etag }) => ({ headers: { 'if-none-match': etag } }));
 const CALL_LIST = rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z');
 const PROJECT_DETAIL = rest(`/v1/projects/${ALPHA}`);
-/** Repeats of this request replay the first answer. */
+/** Creates a project with an idempotency key, so that repeats replay the first response. */
 const CREATION = rest('/v1/projects', (_tenant, { api }) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', 'idempotency-key': api },
@@ -129,21 +130,21 @@ const CREATION = rest('/v1/projects', (_tenant, { api }) => ({
 }));
 const CALL_REST = [CALL_DETAIL, CALL_UNCHANGED, CALL_LIST];
 
-/** A right to see something, the requests that show it, and the change that takes it away. */
+/** Access to some data, the requests that return it, and the change that revokes the access. */
 export interface Right {
   what: string;
-  /** How long after the acknowledgement a request may still be answered as before, in milliseconds. */
+  /** Milliseconds after the acknowledgement of the change during which requests may still succeed. */
   within: number;
   given?: Given;
   mark: string;
   reads: Read[];
-  take: (tenant: Tenant) => Promise<unknown>;
+  revoke: (tenant: Tenant) => Promise<unknown>;
 }
 
-/** Gateways remember a credential for a second. */
-const REMEMBERED = { within: 1_000, mark: MARK };
-/** Every request reads the rows and the caller's access to them. */
-const NEVER_REMEMBERED = { within: 0, mark: MARK };
+/** For data that depends on the credential, which gateways cache for a second. */
+const CACHED = { within: 1_000, mark: MARK };
+/** For data whose rows, and the caller's access to them, are read by every request. */
+const NOT_CACHED = { within: 0, mark: MARK };
 
 const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
 const authOf = ({ lane }: Tenant) => lane.operator.auth;
@@ -151,144 +152,144 @@ const set = async (tenant: Tenant, settings: object) =>
   authOf(tenant).updateOrganization({ settings: settings as never }, await asOperator(tenant));
 const removeRole = async (tenant: Tenant, role: ProjectRole) =>
   authOf(tenant).removeMember({ projectId: ALPHA, email: BOB, role }, await asOperator(tenant));
-/** Waits until the instant is over. */
+/** Waits until the time has passed. */
 async function pass(at: Date): Promise<void> {
-  while (Date.now() <= at.getTime()) await sleep(at.getTime() - Date.now() + 1);
+  while (Date.now() <= at.getTime()) await sleep(20);
 }
 
 export const RIGHTS: Right[] = [
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'an API key that is revoked',
     reads: [CALL_DETAIL, CALL_LIST, PROJECT_DETAIL, CREATION],
-    take: async (t) => authOf(t).revokeKey({ keyId: t.keyId }, await asOperator(t)),
+    revoke: async (t) => authOf(t).revokeKey({ keyId: t.keyId }, await asOperator(t)),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'an API key that expires',
     given: { expiresInSeconds: 4 },
     reads: [CALL_DETAIL],
-    take: ({ keyExpires }) => pass(keyExpires!),
+    revoke: ({ keyExpires }) => pass(keyExpires!),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'a field that is switched off',
     mark: 'In short',
     reads: [CALL_DETAIL, CALL_UNCHANGED],
-    take: (t) => set(t, { allowedFields: { default: false, fields: ['source'] } }),
+    revoke: (t) => set(t, { allowedFields: { default: false, fields: ['source'] } }),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'a field of the list that is switched off',
     reads: [CALL_LIST],
-    take: (t) => set(t, { allowedFields: { default: false, fields: [] } }),
+    revoke: (t) => set(t, { allowedFields: { default: false, fields: [] } }),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'the name of an interviewee who becomes anonymous',
     mark: 'Eva Muster',
     reads: [CALL_DETAIL, CALL_UNCHANGED],
-    take: (t) => set(t, { anonymizeInterviewees: true }),
+    revoke: (t) => set(t, { anonymizeInterviewees: true }),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'the write surface that is switched off',
     reads: [CREATION, PROJECT_DETAIL],
-    take: (t) => set(t, { writeSurface: false }),
+    revoke: (t) => set(t, { writeSurface: false }),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'an access token that is revoked',
     reads: TOOLS,
-    take: async (t) => authOf(t).revokeToken({ tokenId: t.tokenId }, await asOperator(t)),
+    revoke: async (t) => authOf(t).revokeToken({ tokenId: t.tokenId }, await asOperator(t)),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'an access token that expires',
     given: { expiresInSeconds: 4 },
     reads: [LIST_CALLS],
-    take: ({ tokenExpires }) => pass(tokenExpires!),
+    revoke: ({ tokenExpires }) => pass(tokenExpires!),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'a user who is disabled',
     reads: TOOLS,
-    take: async (t) => authOf(t).setUserDisabled({ email: BOB, disabled: true }, await asOperator(t)),
+    revoke: async (t) => authOf(t).setUserDisabled({ email: BOB, disabled: true }, await asOperator(t)),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'a user who is deleted',
     reads: TOOLS,
-    take: (t) => load(t, [{ type: 'user', email: BOB, deleted: true }]),
+    revoke: (t) => load(t, [{ type: 'user', email: BOB, deleted: true }]),
   },
   {
-    ...REMEMBERED,
+    ...CACHED,
     what: 'an organization that is deleted',
     reads: [...TOOLS, CALL_DETAIL, PROJECT_DETAIL],
-    take: ({ lane, organization }) => erase(lane.operator, organization, { $case: 'organization', value: true }),
+    revoke: ({ lane, organization }) => erase(lane.operator, organization, { $case: 'organization', value: true }),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a member who is removed',
     reads: TOOLS,
-    take: (t) => removeRole(t, ProjectRole.PROJECT_ROLE_MEMBER),
+    revoke: (t) => removeRole(t, ProjectRole.PROJECT_ROLE_MEMBER),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a lead who is removed',
     given: { project: { members: [{ email: BOB, role: 'lead' }] } },
     reads: TOOLS,
-    take: (t) => removeRole(t, ProjectRole.PROJECT_ROLE_LEAD),
+    revoke: (t) => removeRole(t, ProjectRole.PROJECT_ROLE_LEAD),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a member whom an import leaves out',
     reads: TOOLS,
-    take: (t) => load(t, [project({ members: [{ email: ANN }] })]),
+    revoke: (t) => load(t, [project({ members: [{ email: ANN }] })]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a lead whom an import replaces',
     given: { project: { members: [{ email: BOB, role: 'lead' }] } },
     reads: TOOLS,
-    take: (t) => load(t, [project({ members: [{ email: ANN, role: 'lead' }] })]),
+    revoke: (t) => load(t, [project({ members: [{ email: ANN, role: 'lead' }] })]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a creator whom an import replaces',
     given: { project: { created_by: BOB, members: [] } },
     reads: TOOLS,
-    take: (t) => load(t, [project({ created_by: ANN, members: [] })]),
+    revoke: (t) => load(t, [project({ created_by: ANN, members: [] })]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a project that is deleted',
     reads: [...TOOLS, ...CALL_REST, PROJECT_DETAIL],
-    take: (t) => load(t, [{ type: 'project', id: ALPHA, deleted: true }]),
+    revoke: (t) => load(t, [{ type: 'project', id: ALPHA, deleted: true }]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a call that is deleted',
     reads: [...CALL_TOOLS, ...CALL_REST],
-    take: (t) => load(t, [{ type: 'call', id: CALL, deleted: true }]),
+    revoke: (t) => load(t, [{ type: 'call', id: CALL, deleted: true }]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'a call that moves to another project',
     reads: CALL_TOOLS,
-    take: (t) => load(t, [call({ project_id: BETA })]),
+    revoke: (t) => load(t, [call({ project_id: BETA })]),
   },
   {
-    ...NEVER_REMEMBERED,
-    what: "a call that becomes another's",
+    ...NOT_CACHED,
+    what: 'a call that is reassigned to another user',
     given: { call: { project_id: null, conducted_by: BOB } },
     reads: CALL_TOOLS,
-    take: (t) => load(t, [call({ project_id: null, conducted_by: ANN })]),
+    revoke: (t) => load(t, [call({ project_id: null, conducted_by: ANN })]),
   },
   {
-    ...NEVER_REMEMBERED,
+    ...NOT_CACHED,
     what: 'an entity that is deleted',
     reads: [LIST_ENTITIES],
-    take: (t) => load(t, [{ type: 'entity', id: ALPHA, deleted: true }]),
+    revoke: (t) => load(t, [{ type: 'entity', id: ALPHA, deleted: true }]),
   },
 ];

@@ -1,3 +1,4 @@
+// Puts a fake HTTP server in place of auth, behind a gateway, for the tests of how the gateway forwards sign-in.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +11,9 @@ import { ask as askAt, startGateway, type Ask } from './_requests.ts';
 export const HOST = 'tools.example';
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** An HTTP server in auth's place, and a gateway before it, for the tests of one file. */
+/** The fake auth server and the gateway that forwards to it, shared by the tests of one file. */
 export const auth = {
-  /** The requests that have reached it. */
+  /** The requests that the fake auth has received. */
   passed: [] as { method?: string; url?: string; headers: IncomingHttpHeaders; body: string; port: number | undefined }[],
   answer: (_request: IncomingMessage, _response: ServerResponse): void => {},
   gateway: { address: '', stop: async () => {} },
@@ -28,13 +29,13 @@ const upstream = createServer((request, response) => {
 });
 let authHttpAddress: string;
 
-/** No service runs: sign-in needs only auth's HTTP server, and without the rate-limit service gateways count by themselves. */
+/** Starts a gateway without backend services: sign-in needs only auth's HTTP server, and without the rate-limit service a gateway counts locally. */
 export async function start(settings: Partial<ToolGatewayConfig> = {}) {
   const nowhere = new Proxy({}, { get: () => '127.0.0.1:1' }) as World['stack']['addresses'];
   return startGateway({ stack: { addresses: nowhere }, log }, { authHttpAddress, loopback: false, ...settings });
 }
 
-/** Starts both before the tests of a file, and stops them afterwards. */
+/** Starts the fake auth and the gateway before the tests of a file, and stops them afterwards. */
 export function useAuth(): void {
   beforeAll(async () => {
     await once(upstream.listen(0, '127.0.0.1'), 'listening');

@@ -1,22 +1,23 @@
+// Derives one valid request for each route and each tool of the running gateways from what they publish.
 import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import type { Document } from '@crs/testing/openapi';
 
-/** Values of required parameters, of fields of bodies and of arguments of tools, by their names. */
+/** Values for required parameters, body fields and tool arguments, by name. */
 export type Values = Record<string, string>;
 
-/** One request for each route or tool that needs a credential. */
+/** A request to a route or a tool that needs a credential. */
 export interface Request {
-  /** `getCall`, `list_calls`. */
+  /** The operation id or the name of the tool: `getCall`, `list_calls`. */
   name: string;
   /** @param address `host:port` of a gateway */
   send: (address: string, credential: string) => Promise<HttpResponse>;
 }
 
 /**
- * One request for each route of the gateway's OpenAPI document that needs a key.
+ * Returns one request for each route in the gateway's OpenAPI document that needs a key.
  * @param address `host:port`
- * @throws Error where the values lack a required one
+ * @throws Error if `values` lacks a required one
  */
 export async function everyRoute(address: string, values: Values): Promise<Request[]> {
   const { servers, paths, components } = JSON.parse(
@@ -46,10 +47,10 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
 }
 
 /**
- * One request for each tool that the gateway lists.
+ * Returns one request for each tool that the gateway lists.
  * @param address `host:port`
  * @param token an access token with every scope
- * @throws Error where the values lack a required one
+ * @throws Error if `values` lacks a required one
  */
 export async function everyTool(address: string, token: string, values: Values): Promise<Request[]> {
   const post = (at: string, credential: string, message: object) => {
@@ -64,7 +65,7 @@ export async function everyTool(address: string, token: string, values: Values):
   });
 }
 
-/** Whether an answer of a route or a tool served the request. */
+/** Whether the response of a route or a tool is a success. */
 export function isServed({ status, body }: HttpResponse): boolean {
   if (status !== 200 && status !== 201) return false;
   return (JSON.parse(body) as { result?: { isError?: boolean } }).result?.isError !== true;

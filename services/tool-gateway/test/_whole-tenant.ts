@@ -1,8 +1,7 @@
+// A generator of random organizations that use every field of every record type, for the test of export and import.
 import fc from 'fast-check';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { PROJECTS, records, tenant, USERS } from './_oracle.ts';
-
-/** Random organizations that use every field of every import line. */
 
 const text = fc.constantFrom(
   '',
@@ -76,7 +75,7 @@ const further = fc.record({
 export const wholeTenant = fc.record({ tenant, further });
 type WholeTenant = typeof wholeTenant extends fc.Arbitrary<infer T> ? T : never;
 
-/** Import lines of the organization. */
+/** The import records of the organization. */
 export function wholeRecords(organization: string, { tenant: base, further: more }: WholeTenant): object[] {
   const offices = more.offices.map((fields) => ({ type: 'billing_office', organization, ...fields }));
   const counts = { project: 0, call: 0 };

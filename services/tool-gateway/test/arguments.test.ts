@@ -1,28 +1,31 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask, bearer, errorOf, MODERN, spoken, toolCall } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let tools: Tools;
 let token: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann' },
-    { type: 'project', organization: 'acme', id: PROJECT, created_by: ANN },
-    { type: 'call', organization: 'acme', id: 'call_1', project_id: PROJECT, conducted_by: ANN },
-    { type: 'entity', organization: 'acme', id: PROJECT, project_id: PROJECT },
-  ]);
-  token = await bearer(world, 'acme', ANN);
+  world = await sharedWorld();
+  await world.load(
+    [ACME, GLOBEX].flatMap((organization) => [
+      { type: 'organization', id: organization, name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+      { type: 'project', organization, id: PROJECT, created_by: ANN },
+      { type: 'call', organization, id: 'call_1', project_id: PROJECT, conducted_by: ANN },
+      { type: 'entity', organization, id: PROJECT, project_id: PROJECT },
+    ]),
+  );
+  token = await bearer(world, ACME, ANN);
   tools = toolClient(world.stack.addresses.tools, token.slice('Bearer '.length));
 });
-afterAll(() => world?.close());
 
 /** The required arguments of each tool. */
 const NEEDED: Record<string, object> = {
@@ -32,7 +35,7 @@ const NEEDED: Record<string, object> = {
   list_projects: {},
 };
 
-/** A parameter's accepted values, and its refused values by the reason. */
+/** The accepted values of a parameter, and its refused values by the reason. */
 interface Parameter {
   good: unknown[];
   bad: Record<string, unknown[]>;
@@ -146,7 +149,7 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   const call = (args: object) => tools(name, { ...NEEDED[name], ...args });
 
   it.each(Object.entries(parameters))(
-    'takes %s within its limits, and refuses other values with the limit',
+    'accepts %s within its limits, and refuses other values with an error that states the limit',
     async (field, { good, bad }) => {
       for (const value of good) expect((await call({ [field]: value })).error, JSON.stringify(value)).toBeUndefined();
       for (const [reason, values] of Object.entries(bad)) {
@@ -184,7 +187,7 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   });
 
   it.each(['query', 'q', 'search', 'search_text', 'searchTerm', 'keywords', 'text', 'Query'])(
-    'says of %s that there is no text search, and what to do instead',
+    'refuses %s with an explanation that text search is not available, and what to do instead',
     async (argument) => {
       const { error } = await call({ [argument]: 'prices' });
       expect([error.code, error.message]).toEqual([
@@ -195,19 +198,19 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   );
 });
 
-describe('a required argument', () => {
+describe('a missing required argument', () => {
   it.each([
     ['get_call', 'call_id'],
     ['list_entities', 'project_id'],
-  ])('%s says so of %s', async (name, field) => {
+  ])('makes %s fail with an error that names %s', async (name, field) => {
     for (const args of [{}, { [field]: null }])
       expect((await tools(name, args)).error).toMatchObject({ code: 'bad_request', message: `${field}: is required` });
   });
 });
 
-describe('an unknown id', () => {
+describe('an unknown or malformed id', () => {
   it.each(['', 'call_2', 'x'.repeat(10_000), 'a\0b', 'a\ud800b', '../call_1', 'CALL_1', 'call_1 ', '😀'])(
-    'call_id %j is not found, as any other is not',
+    'as call_id %j gets the same not_found as any unknown id',
     async (callId) => {
       const { status, error } = await tools('get_call', { call_id: callId });
       const { error: other } = await tools('get_call', { call_id: 'unknown' });
@@ -216,11 +219,11 @@ describe('an unknown id', () => {
     },
   );
 
-  it('call_id must be text', async () => {
+  it('as call_id must be text', async () => {
     expect((await tools('get_call', { call_id: 7 })).error.message).toBe('call_id: must be text');
   });
 
-  it('project_id is not found in list_entities, and has no rows in list_calls', async () => {
+  it('as project_id gets not_found from list_entities, and no rows from list_calls', async () => {
     const unknown = { project_id: PROJECT.replace(/a$/, 'f') };
     expect((await tools('list_entities', unknown)).error.code).toBe('not_found');
     expect((await tools('list_calls', { ...unknown, scope: 'all' })).value).toEqual({ calls: [], next_cursor: null });

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Encrypter } from '@crs/kit/data/encrypter';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { SECRET } from '@crs/testing/setup';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { PageCursors } from '../src/tools/cursor.ts';
 import { bearer } from './_requests.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
-const ORGANIZATIONS = ['acme', 'globex'];
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 const [ALPHA, BETA] = ['00000000-0000-4000-8000-0000000000a0', '00000000-0000-4000-8000-0000000000b0'];
-/** Stands in every text that filters match. It has upper and lower case, and a letter with two Unicode forms. */
+/** The value of every text field that a filter matches. It has upper and lower case, and a letter with two Unicode forms. */
 const WORD = 'Côte';
 const ROWS = 12;
 
@@ -21,15 +21,15 @@ const time = (n: number) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISO
 interface List {
   name: string;
   key: string;
-  /** Arguments by which Ann sees the rows. */
+  /** Arguments for which Ann gets the rows. */
   args: object;
-  /** The import line of the n-th row, created at that time. */
+  /** The import record of the n-th row, with that time. */
   row: (organization: string, n: number, at: string) => object;
   /** Pairs of arguments with the same meaning. */
   same: [object, object][];
   /** Pairs of arguments with different meanings. */
   other: [object, object][];
-  /** The meaning of `args`, to which its cursors are bound. */
+  /** The normalized form of `args`, which cursors are bound to. */
   meaning: object;
 }
 
@@ -145,14 +145,14 @@ const LISTS: List[] = [
   },
 ];
 
-let world: OwnWorld;
+let world: World;
 let ann: Tools;
 let annElsewhere: Tools;
 let bob: Tools;
 
 beforeAll(async () => {
-  world = await startWorld();
-  for (const organization of ORGANIZATIONS) {
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX]) {
     const members = [ANN, BOB].map((email) => ({ email, role: 'member' }));
     const project = { type: 'project', organization, name: organization, created_at: time(-1_000), members };
     await world.load([
@@ -171,11 +171,10 @@ beforeAll(async () => {
   }
   const connect = async (organization: string, email: string) =>
     toolClient(world.stack.addresses.tools, (await bearer(world, organization, email)).slice('Bearer '.length));
-  ann = await connect('acme', ANN);
-  annElsewhere = await connect('globex', ANN);
-  bob = await connect('acme', BOB);
+  ann = await connect(ACME, ANN);
+  annElsewhere = await connect(GLOBEX, ANN);
+  bob = await connect(ACME, BOB);
 });
-afterAll(() => world?.close());
 
 const refusal = (answer: Awaited<ReturnType<Tools>>) => [answer.status, answer.error?.code, answer.error?.message];
 const REFUSED = [200, 'bad_request', expect.stringMatching(/^cursor: .* Start again without it\.$/)];
@@ -184,8 +183,8 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
   const page = async (more: object = {}, tools = ann): Promise<{ ids: string[]; next: string | null }> => {
     const { value, error } = await tools(name, { ...args, limit: 3, ...more });
     expect(error).toBeUndefined();
-    // No row of the other organization, which has the same ids.
-    for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? 'globex' : 'acme');
+    // The other organization has rows with the same ids, and none of them may appear.
+    for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? GLOBEX : ACME);
     return { ids: value[key].map((each: { id: string }) => each.id), next: value.next_cursor };
   };
   const cursorOf = async (more: object = {}, tools = ann) => (await page(more, tools)).next!;
@@ -204,7 +203,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect((await page({ limit: ROWS - 1 })).next).not.toBeNull();
   });
 
-  it.each(same)('a cursor goes on with arguments of the same meaning: %j, %j', async (one, another) => {
+  it.each(same)('accepts a cursor with arguments of the same meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     const expected = await page({ ...one, cursor });
     expect(expected.ids).toHaveLength(3);
@@ -214,12 +213,12 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect((await page({ ...another, limit: undefined, cursor })).ids.slice(0, 3)).toEqual(expected.ids);
   });
 
-  it.each(other)('a cursor is refused with arguments of another meaning: %j, %j', async (one, another) => {
+  it.each(other)('refuses a cursor with arguments of another meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     expect(refusal(await ann(name, { ...args, ...another, cursor }))).toEqual(REFUSED);
   });
 
-  it('refuses a cursor that was changed, cut or made up', async () => {
+  it('refuses a cursor that was changed, truncated or made up', async () => {
     const cursor = await cursorOf();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const flipped = (at: number, bit: number) =>
@@ -244,27 +243,27 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
 
   it('refuses a cursor of another user or another tool', async () => {
     const cursor = await cursorOf();
-    for (const stranger of [bob, annElsewhere]) expect(refusal(await stranger(name, { ...args, cursor }))).toEqual(REFUSED);
+    for (const otherClient of [bob, annElsewhere]) expect(refusal(await otherClient(name, { ...args, cursor }))).toEqual(REFUSED);
     expect(refusal(await ann(name, { ...args, cursor: await cursorOf({}, annElsewhere) }))).toEqual(REFUSED);
     for (const elsewhere of LISTS.filter((list) => list.name !== name)) {
       expect(refusal(await ann(elsewhere.name, { ...elsewhere.args, cursor }))).toEqual(REFUSED);
     }
   });
 
-  it('takes a cursor for seven days, only of its own tool and secret', async () => {
-    const { rows } = await world.query(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
-    const call = { organization: 'acme', userId: rows[0].user_id };
-    const place = { at: new Date(time(1)), id: id(44) };
+  it('accepts a cursor for seven days, and only one for the same tool, encrypted with its own secret', async () => {
+    const { rows } = await world.query('select user_id from auth.users where organization = $1 and email = $2', [ACME, ANN]);
+    const call = { organization: ACME, userId: rows[0].user_id };
+    const position = { at: new Date(time(1)), id: id(44) };
     const madeBefore = (ms: number, { secret = SECRET, tool = name } = {}) =>
-      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(place, Date.now() - ms);
+      new PageCursors(new Encrypter(parseSecrets(secret), 'cursors'), tool, call, meaning).make(position, Date.now() - ms);
     const week = 7 * 86_400_000;
     expect((await page({ limit: 4, cursor: madeBefore(week - 60_000) })).ids).toEqual([43, 42, 41, 40].map(id));
     for (const bad of [madeBefore(week + 1), madeBefore(0, { secret: 'x'.repeat(40) }), madeBefore(0, { tool: 'another' })])
       expect(refusal(await ann(name, { ...args, cursor: bad }))).toEqual(REFUSED);
   });
 
-  // This test comes last, as it adds rows.
-  it('repeats and omits nothing, even if rows are added between pages', async () => {
+  // This test comes last, because it adds rows.
+  it('repeats and omits no row, even if rows are added between pages', async () => {
     const before = (await page({ limit: 100 })).ids;
     expect(before).toHaveLength(ROWS);
     const seen: string[] = [];
@@ -274,13 +273,13 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
       seen.push(...ids);
       cursor = next;
       if (n >= 4) continue;
-      // Newer than all rows, older, between them, and at their times with lower and higher ids.
-      const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row('acme', base + 7 * n + m, time(at))));
-      await world.load(added.concat(row('globex', 300 + n, time(0))));
+      // Rows newer and older than all others, between them, and at equal times with lower and higher ids.
+      const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row(ACME, base + 7 * n + m, time(at))));
+      await world.load(added.concat(row(GLOBEX, 300 + n, time(0))));
     }
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((each) => before.includes(each))).toEqual(before);
-    // Some of the added rows appear, each at its place.
+    // Some of the added rows appear, each in its position of the order.
     const after = (await page({ limit: 100 })).ids;
     expect(seen.length).toBeGreaterThan(ROWS);
     expect(seen).toEqual(after.filter((each) => seen.includes(each)));

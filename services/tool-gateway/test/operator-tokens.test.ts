@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** Runs `crs` with arguments as an operator types them. */
+/** Runs the `crs` CLI as an operator does. @returns its JSON output */
 async function crs(...args: string[]): Promise<Record<string, unknown>> {
   const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
   const env = {
@@ -38,7 +38,7 @@ async function crs(...args: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-it('an operator gives an assistant a token, sees it listed without its secret, and takes it back', async () => {
+it('an operator creates a token for a user, lists it without its secret, and revokes it', async () => {
   const created = await crs('token', 'create', '--org', 'acme', '--user', ANN, '--scope', 'calls:read', '--expires-in', '1d');
   expect(created).toEqual({
     token_id: expect.stringMatching(/^grant_/),
@@ -62,7 +62,7 @@ it('an operator gives an assistant a token, sees it listed without its secret, a
   await vi.waitFor(async () => expect((await tools('list_calls')).status).toBe(401), { timeout: 10_000, interval: 50 });
 });
 
-it('an empty or unknown scope is refused, and makes no token', async () => {
+it('crs refuses an empty or unknown scope, and creates no token', async () => {
   await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', '')).rejects.toMatchObject({ code: 2 });
   await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', 'nope')).rejects.toMatchObject({ code: 1 });
   expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });
@@ -85,7 +85,7 @@ it('an operator registers an assistant, lists it without its secret, and removes
   expect(await crs('client', 'list')).toEqual({ data: [] });
 });
 
-it('an operator rotates the key for tokens, and older tokens stay good', async () => {
+it('an operator rotates the signing key for tokens, and existing tokens stay valid', async () => {
   const { access_token: token } = await crs('token', 'create', '--org', 'acme', '--user', ANN);
   const { key_id: first } = await crs('token', 'rotate-key');
   const { key_id: second } = await crs('signing-key', 'rotate', 'token');
@@ -102,7 +102,7 @@ it('an operator rotates the key for tokens, and older tokens stay good', async (
   expect((await toolClient(world.stack.addresses.tools, String(token))('list_calls')).value.calls).toHaveLength(1);
 });
 
-it('an operator sees which secret seals, and seals all values under the first one', async () => {
+it('an operator lists which secret encrypts, and re-encrypts all values with the first secret', async () => {
   expect(await crs('secret', 'reseal')).toEqual({ resealed: 0 });
   const { data } = await crs('secret', 'status');
   expect(data).toEqual([{ secret_id: '0', use: 'seals', values: expect.any(Number) }]);

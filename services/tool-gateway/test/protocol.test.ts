@@ -1,28 +1,33 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { INSTRUCTIONS } from '../src/protocol/serve-tools.ts';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const ANN = 'ann@acme.example';
+
+let world: World;
 let token: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
-  ]);
-  token = await bearer(world, 'acme', 'ann@acme.example');
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX])
+    await world.load([
+      { type: 'organization', id: organization, tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+    ]);
+  // Only globex has a call.
+  await world.load([{ type: 'call', organization: GLOBEX, id: 'call_1', conducted_by: ANN }]);
+  token = await bearer(world, ACME, ANN);
 });
-afterAll(() => world?.close());
 
 const ask = (request: Ask) => send(world.stack.addresses.tools, request);
 const rpc = async (request: Ask) => {
   const { status, json } = await ask(request);
   return [status, json.id, json.error?.code];
 };
-/** A good request, but for the given headers. */
+/** A valid request with the given headers replaced. */
 const listed = (headers: Record<string, string | undefined> = {}, version = LEGACY) => {
   const good = spoken(version, toolCall('list_calls'), token);
   return { ...good, headers: { ...good.headers, ...headers } };
@@ -31,23 +36,23 @@ const EMPTY = { calls: [], next_cursor: null };
 
 describe('an invalid request', () => {
   it.each([
-    ['nothing', '', -32700],
-    ['half a message', '{"jsonrpc":"2.0"', -32700],
+    ['empty', '', -32700],
+    ['truncated JSON', '{"jsonrpc":"2.0"', -32700],
     ['a batch', [toolCall('list_calls')], -32600],
     ['an empty batch', [], -32600],
-    ['a word', '"tools/list"', -32600],
+    ['a string', '"tools/list"', -32600],
     ['null', 'null', -32600],
-    ['no message', {}, -32600],
-    ['an id that is none', { ...toolCall('list_calls'), id: null }, -32600],
-  ])('%s: 400', async (_, body, code) => {
+    ['an object that is not a message', {}, -32600],
+    ['a message with a null id', { ...toolCall('list_calls'), id: null }, -32600],
+  ])('whose body is %s gets 400', async (_, body, code) => {
     expect(await rpc({ ...listed(), body })).toEqual([400, null, code]);
   });
 
-  it('another JSON-RPC: 400', async () => {
+  it('of another JSON-RPC version gets 400', async () => {
     expect(await rpc({ ...listed(), body: { ...toolCall('list_calls'), jsonrpc: '1.0' } })).toEqual([400, 7, -32600]);
   });
 
-  it('bytes that are not UTF-8: 400', async () => {
+  it('whose body is not UTF-8 gets 400', async () => {
     const head = Object.entries(listed().headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const start = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${head.join('')}Content-Length: 3\r\n\r\n"`;
     const answer = await sendRaw(world.stack.addresses.tools, Buffer.concat([Buffer.from(start), Buffer.from([0xff, 0x22])]));
@@ -55,7 +60,7 @@ describe('an invalid request', () => {
     expect(answer).toContain('-32700');
   });
 
-  it('2 MB: 413, announced or in chunks, in either generation', async () => {
+  it('whose body is 2 MB gets 413, with Content-Length or chunked, in both protocol generations', async () => {
     for (const version of [LEGACY, MODERN]) {
       for (const chunks of [undefined, 'chunked']) {
         const request = { ...listed({ 'transfer-encoding': chunks }, version), body: ' '.repeat(2_000_000) };
@@ -64,31 +69,31 @@ describe('an invalid request', () => {
     }
   });
 
-  it('a compressed body: 415', async () => {
+  it('whose body is compressed gets 415', async () => {
     expect((await ask(listed({ 'content-encoding': 'gzip' }))).status).toBe(415);
   });
 
-  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])('%s: 405', async (method) => {
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])('with the method %s gets 405', async (method) => {
     const { status, headers } = await ask({ ...listed(), method });
     expect([status, headers.allow]).toEqual([405, 'POST']);
   });
 
-  it.each(['/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('an unknown path: %s: 404', async (path) => {
+  it.each(['/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('for the unknown path %s gets 404', async (path) => {
     const { status, json } = await ask({ ...listed(), path });
     expect([status, json.error.code]).toEqual([404, 'not_found']);
   });
 
   it.each([
-    ['a star', 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404, 'not_found'],
-    ['two hosts', 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nHost: x\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
-    ['an empty host', 'POST /mcp HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
+    ['OPTIONS *', 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404, 'not_found'],
+    ['two Host headers', 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nHost: x\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
+    ['an empty Host header', 'POST /mcp HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
     [
-      'an unknown expectation',
+      'an unknown Expect header',
       'POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: x\r\n\r\n',
       401,
       'unauthorized',
     ],
-  ])('%s is refused with the error envelope', async (_, bytes, status, code) => {
+  ])('with %s is refused with the error envelope', async (_, bytes, status, code) => {
     const answer = await sendRaw(world.stack.addresses.tools, bytes);
     expect(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])).toBe(status);
     const [, id] = /^X-Request-Id: ([0-9a-f]{32})\r$/m.exec(answer)!;
@@ -105,7 +110,7 @@ describe('media types', () => {
     ['application/jsonl', 415],
     ['text/plain; application/json', 415],
     ['APPLICATION/JSON ; charset=utf-8', 200],
-  ])('a body of %s: %i', async (type, status) => {
+  ])('a body of type %s gets %i', async (type, status) => {
     for (const version of [LEGACY, MODERN]) expect((await ask(listed({ 'content-type': type }, version))).status).toBe(status);
   });
 
@@ -117,7 +122,7 @@ describe('media types', () => {
     ['*/*', 200],
     ['application/*, text/*;q=0.1', 200],
     ['TEXT/event-stream;q=0.9, Application/json', 200],
-  ])('an answer of %s: %i', async (accept, status) => {
+  ])('an Accept header of %s gets %i', async (accept, status) => {
     for (const version of [LEGACY, MODERN]) expect((await ask(listed({ accept }, version))).status).toBe(status);
   });
 });
@@ -130,18 +135,18 @@ describe('protocol versions up to 2025-11-25', () => {
     expect(headers['mcp-session-id']).toBeUndefined();
   });
 
-  it('an unknown one is 400', async () => {
+  it('an unknown version gets 400', async () => {
     expect(await rpc(listed({ 'mcp-protocol-version': '1999-01-01' }))).toEqual([400, null, -32000]);
   });
 
   it.each([
     ['2025-06-18', '2025-06-18'],
     ['1999-01-01', '2025-11-25'],
-  ])('initialize with %s answers %s, who this is and what it can', async (asked, answered) => {
-    const params = { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  ])('initialize with %s returns %s, the server info and the capabilities', async (requested, negotiated) => {
+    const params = { protocolVersion: requested, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const { json } = await ask({ ...listed({ 'mcp-protocol-version': undefined }), body: message('initialize', params) });
     expect(json.result).toMatchObject({
-      protocolVersion: answered,
+      protocolVersion: negotiated,
       capabilities: { tools: {} },
       serverInfo: { name: 'call-research', version: '0.5.0' },
       instructions: INSTRUCTIONS,
@@ -149,24 +154,21 @@ describe('protocol versions up to 2025-11-25', () => {
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
 
-  it('a notification gets 202 and no answer', async () => {
+  it('a notification gets 202 without a body', async () => {
     const { status, text } = await ask({ ...listed(), body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
     expect([status, text]).toEqual([202, '']);
   });
 
-  it('an unknown method is an error of JSON-RPC', async () => {
+  it('an unknown method gets a JSON-RPC error', async () => {
     expect(await rpc({ ...listed(), body: message('nope') })).toEqual([200, 7, -32601]);
   });
 
-  it.each(['nope', '', 'LIST_CALLS', 'constructor', undefined, 7])(
-    'the unknown tool %s is an error of JSON-RPC',
-    async (name) => {
-      expect(await rpc({ ...listed(), body: message('tools/call', { name, arguments: {} }) })).toEqual([200, 7, -32602]);
-    },
-  );
+  it.each(['nope', '', 'LIST_CALLS', 'constructor', undefined, 7])('the unknown tool %s gets a JSON-RPC error', async (name) => {
+    expect(await rpc({ ...listed(), body: message('tools/call', { name, arguments: {} }) })).toEqual([200, 7, -32602]);
+  });
 
   it.each([{}, { ttl: 60_000 }, 7])(
-    'a call that asks for the task %j is answered directly, as there are no tasks',
+    'a call that requests the task %j gets its result directly, because tasks are not supported',
     async (task) => {
       const { status, json } = await ask({
         ...listed(),
@@ -177,14 +179,14 @@ describe('protocol versions up to 2025-11-25', () => {
   );
 
   it.each([undefined, {}, { name: 'list_calls', arguments: [] }])(
-    'a call with parameters %j is an error of JSON-RPC',
+    'a call with parameters %j gets a JSON-RPC error',
     async (params) => {
       expect(await rpc({ ...listed(), body: { ...message('tools/call'), params } })).toEqual([200, 7, -32602]);
     },
   );
 });
 
-it('the instructions tell what the tools hold, their order, and that there is no text search', () => {
+it('the instructions describe what the tools return and in which order to call them, and rule out text search', () => {
   expect(INSTRUCTIONS).toMatch(
     /expert interviews and recorded meetings.*summaries, key takeaways.*transcripts.*projects and entities/,
   );
@@ -199,7 +201,7 @@ describe('protocol version 2026-07-28', () => {
     expect(headers['content-type']).toMatch(/^application\/json/);
   });
 
-  it('names the server and its capabilities', async () => {
+  it('returns the server info and the capabilities for server/discover', async () => {
     const { json } = await ask(spoken(MODERN, message('server/discover'), token));
     expect(json.result.supportedVersions).toEqual([MODERN]);
     expect(JSON.stringify(json.result)).toContain('"version":"0.5.0"');
@@ -207,13 +209,13 @@ describe('protocol version 2026-07-28', () => {
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
 
-  it('lists tools in an answer that anyone may cache', async () => {
+  it('lists tools in a publicly cacheable response', async () => {
     const { json } = await ask(spoken(MODERN, message('tools/list'), token));
     expect(json.result).toMatchObject({ resultType: 'complete', cacheScope: 'public', ttlMs: expect.any(Number) });
     expect(json.result.tools).toHaveLength(4);
   });
 
-  it.each(['2027-01-01', '1999-01-01'])('%s is unknown: 400 with the known versions', async (version) => {
+  it.each(['2027-01-01', '1999-01-01'])('is named as supported in the 400 for the unknown version %s', async (version) => {
     const { status, json } = await ask(spoken(version, toolCall('list_calls'), token));
     expect([status, json.id, json.error.code, json.error.data.supported]).toEqual([400, 7, -32022, [MODERN]]);
   });
@@ -225,11 +227,11 @@ describe('protocol version 2026-07-28', () => {
     ['mcp-method', 'tools/list'],
     ['mcp-name', undefined],
     ['mcp-name', 'get_call'],
-  ])('%s: %s, unlike the body, is 400', async (name, value) => {
+  ])('requires headers that match the body: %s: %s gets 400', async (name, value) => {
     expect(await rpc(listed({ [name]: value }, MODERN))).toEqual([400, 7, -32020]);
   });
 
-  it('an unknown method is 404, an unknown tool is 200 with an error', async () => {
+  it('returns 404 for an unknown method, and 200 with an error for an unknown tool', async () => {
     expect(await rpc(spoken(MODERN, message('nope'), token))).toEqual([404, 7, -32601]);
     expect(await rpc(spoken(MODERN, toolCall('nope'), token))).toEqual([200, 7, -32602]);
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { logProblems } from '@crs/testing/log-schema';
-import { startWorld, TOOLS_URL, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, TOOLS_URL, type World } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
@@ -10,17 +10,17 @@ const CALLBACK = 'https://client.example/callback';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 beforeAll(async () => {
-  // Request ids are trace ids.
-  world = await startWorld();
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme' },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann', password: PASSWORD },
-  ]);
-});
-afterAll(async () => {
-  await world?.close();
+  // The tests compare request ids with trace ids, so tracing must be on.
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX])
+    await world.load([
+      { type: 'organization', id: organization },
+      { type: 'user', organization, email: ANN, name: 'Ann', password: PASSWORD },
+    ]);
 });
 
 const send = (request: Ask) =>
@@ -28,7 +28,7 @@ const send = (request: Ask) =>
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 const post = (path: string, fields: Record<string, string>) => send({ method: 'POST', path, headers: FORM, body: form(fields) });
 
-/** A minimal browser: it keeps cookies and follows redirects within our origin. */
+/** A minimal browser: it keeps cookies, follows redirects within our origin, and stops at a redirect to another. */
 function openBrowser() {
   const cookies = new Map<string, string>();
   return async function go(request: Ask): Promise<{ page: Answer; away?: URL }> {
@@ -46,7 +46,7 @@ function openBrowser() {
   };
 }
 
-/** Fills in the form of a page. */
+/** The request that submits the form of a page with these fields. */
 function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
     name,
@@ -56,8 +56,8 @@ function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
   return { method: 'POST', path, headers: FORM, body: form({ ...Object.fromEntries(hidden), ...fields }) };
 }
 
-describe("by the tools' origin alone, a client", () => {
-  it('finds an issuer of that origin, and all of its endpoints exist', async () => {
+describe("with requests only to the tools' origin, a client", () => {
+  it('finds an issuer of the same origin, all of whose endpoints exist', async () => {
     const challenge = (await send({ method: 'POST', path: '/mcp' })).headers['www-authenticate']!;
     const { pathname } = new URL(/resource_metadata="([^"]+)"/.exec(challenge)![1]!);
     const [issuer] = (await send({ path: pathname })).json.authorization_servers as string[];
@@ -86,7 +86,8 @@ describe("by the tools' origin alone, a client", () => {
     }
   });
 
-  it('registers, has its user sign in and consent, and calls the tools with the tokens from that', async () => {
+  it('registers, has its user sign in and consent, and calls the tools with the tokens that it gets', async () => {
+    const before = world.log.length;
     const registration = {
       client_name: 'Client',
       redirect_uris: [CALLBACK],
@@ -108,7 +109,7 @@ describe("by the tools' origin alone, a client", () => {
     const browser = openBrowser();
     const { page: login } = await browser({ path: `/authorize?${authorization}` });
     expect(login.headers['access-control-allow-origin']).toBeUndefined();
-    const { page: consent } = await browser(filled(login, { organization: 'acme', email: ANN, password: PASSWORD }));
+    const { page: consent } = await browser(filled(login, { organization: ACME, email: ANN, password: PASSWORD }));
     const { away } = await browser(filled(consent, { decision: 'allow' }));
     expect(away!.origin + away!.pathname).toBe(CALLBACK);
     expect(away!.searchParams.get('iss')).toBe(TOOLS_URL);
@@ -125,9 +126,10 @@ describe("by the tools' origin alone, a client", () => {
       refresh_token: tokens.refresh_token,
     });
     expect((await post('/revoke', { client_id, token: renewed.refresh_token })).status).toBe(200);
-    const lines = world.log.map((line) => JSON.parse(line)).filter(({ msg, status }) => msg === 'request' && status < 400);
+    const log = world.log.slice(before);
+    const lines = log.map((line) => JSON.parse(line)).filter(({ msg, status }) => msg === 'request' && status < 400);
     const linesOf = (service: string, route: string) => lines.filter((line) => line.service === service && line.route === route);
-    const user = { organization: 'acme', user_id: expect.any(String), client_address: '127.0.0.1' };
+    const user = { organization: ACME, user_id: expect.any(String), client_address: '127.0.0.1' };
     const grant = { client_id, grant_id: expect.stringMatching(/^grant_/) };
     expect(linesOf('tool-gateway', '/mcp').at(-1)).toMatchObject({ ...user, ...grant, operation: 'tools/list' });
     expect(linesOf('auth', '/token')).toMatchObject([
@@ -141,17 +143,18 @@ describe("by the tools' origin alone, a client", () => {
       'GET string',
       'POST string',
     ]);
-    expect(logProblems(world.log)).toEqual([]);
+    expect(logProblems(log)).toEqual([]);
     const secrets = [code, VERIFIER, PASSWORD, tokens.access_token, tokens.refresh_token, renewed.refresh_token];
-    for (const secret of secrets) expect(world.log.join('')).not.toContain(secret);
+    for (const secret of secrets) expect(log.join('')).not.toContain(secret);
   });
 
-  it('reads the same request id in the header and in the message', async () => {
+  it('gets the same request id in the header and in the message of an error', async () => {
     const { headers, text: page } = await send({ path: '/sign-in/nothing' });
     expect(headers['content-type']).toContain('text/html');
     expect(headers['x-request-id']).not.toMatch(/^0+$/);
     expect(page).toContain(headers['x-request-id']);
-    const told = world.log.map((line) => JSON.parse(line)).filter(({ trace_id }) => trace_id === headers['x-request-id']);
-    expect(told).toMatchObject([{ service: 'auth' }, { service: 'tool-gateway' }]);
+    const id = String(headers['x-request-id']);
+    const told = () => world.log.filter((line) => line.includes(`"trace_id":"${id}"`)).map((line) => JSON.parse(line));
+    await expect.poll(told).toMatchObject([{ service: 'auth' }, { service: 'tool-gateway' }]);
   });
 });

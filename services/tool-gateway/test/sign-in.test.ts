@@ -105,7 +105,7 @@ describe('requests passed on to auth', () => {
     expect([status, headers.allow, auth.passed]).toEqual([405, allow, []]);
   });
 
-  it('do not exist without `authHttpAddress`', async () => {
+  it('get 404 if `authHttpAddress` is not set', async () => {
     const without = await start({ authHttpAddress: undefined });
     try {
       for (const [method, path] of [...FOR_PROGRAMS, ...PAGES])
@@ -116,13 +116,13 @@ describe('requests passed on to auth', () => {
     }
   });
 
-  it('share a connection that is kept', async () => {
+  it('share a keep-alive connection', async () => {
     for (const path of ['/jwks', '/connections', '/jwks']) await get(path);
     expect(new Set(auth.passed.map(({ port }) => port)).size).toBe(1);
   });
 });
 
-describe('headers inward', () => {
+describe('headers of requests to auth', () => {
   const claims = {
     'x-forwarded-for': '198.51.100.1',
     'x-forwarded-host': 'evil.example',
@@ -144,7 +144,7 @@ describe('headers inward', () => {
   };
   const own = { host: HOST, 'x-forwarded-host': HOST, 'x-forwarded-proto': 'http', 'x-forwarded-for': '127.0.0.1' };
 
-  it("of a page are the browser's and our own", async () => {
+  it("for a page are the browser's, with proxy headers replaced by our own", async () => {
     const kept = {
       'accept-language': 'de',
       cookie: 'a=b; c=d',
@@ -160,16 +160,16 @@ describe('headers inward', () => {
     expect(auth.passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
-  it('of a program include no cookie and no origin', async () => {
+  it('for a program include no Cookie, Origin or Referer', async () => {
     const kept = { authorization: 'Basic YTpi', ...FORM, 'user-agent': 'Program' };
-    const asked = { ...claims, ...kept, cookie: 'a=b', origin: 'https://app.example', referer: 'https://app.example/' };
-    const { headers } = await ask({ method: 'POST', path: '/token', body: 'a=b', headers: asked });
+    const sentHeaders = { ...claims, ...kept, cookie: 'a=b', origin: 'https://app.example', referer: 'https://app.example/' };
+    const { headers } = await ask({ method: 'POST', path: '/token', body: 'a=b', headers: sentHeaders });
     const id = headers['x-request-id'];
     const connection = { connection: 'close', 'content-length': '3' };
     expect(auth.passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
-  it('name the address of the client as a trusted proxy gave it', async () => {
+  it("contain the client's address as the trusted proxy reported it", async () => {
     const behind = await start({ publicUrl: 'https://tools.example:8443', trustedProxies: parseNetworks('127.0.0.1')! });
     try {
       const clients = {
@@ -191,7 +191,7 @@ describe('headers inward', () => {
 describe('a page of another origin', () => {
   const origin = 'https://app.example';
 
-  it.each(FOR_PROGRAMS)('may ask %s %s, without credentials', async (method, path) => {
+  it.each(FOR_PROGRAMS)('may call %s %s, without credentials', async (method, path) => {
     const preflight = { origin, 'access-control-request-method': method, 'access-control-request-headers': 'content-type' };
     const allowed = await ask({ method: 'OPTIONS', path, headers: preflight });
     expect([allowed.status, allowed.headers['access-control-allow-origin'], auth.passed]).toEqual([204, '*', []]);
@@ -202,12 +202,12 @@ describe('a page of another origin', () => {
     expect([headers['access-control-allow-origin'], headers['access-control-allow-credentials']]).toEqual(['*', undefined]);
   });
 
-  it.each(PAGES)('may not read %s %s', async (method, path) => {
+  it.each(PAGES)('may not read the response of %s %s', async (method, path) => {
     const { headers } = await ask({ method, path, headers: { origin } });
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it("can't reach us under a host name of the page", async () => {
+  it("can't reach auth under the page's own host name (DNS rebinding)", async () => {
     for (const [method, path] of [...FOR_PROGRAMS, ...PAGES]) {
       const { status } = await ask({ method, path, headers: { host: 'rebound.example' } });
       expect([path, status]).toEqual([path, METADATA.includes(path) ? 200 : 403]);
@@ -226,11 +226,11 @@ describe('a page of another origin', () => {
   });
 });
 
-describe('an address', () => {
+describe('a client address', () => {
   let own: typeof auth.gateway;
   afterEach(() => own?.stop());
 
-  it('has one limit for sign-in, and another for unknown paths', async () => {
+  it('has a limit for sign-in, and a separate one for unknown paths', async () => {
     own = await start({ signInLimit: { requests: 3, periodSeconds: 60 }, addressLimit: { requests: 3, periodSeconds: 60 } });
     const statuses = [];
     for (const path of ['/jwks', '/connections', '/authorize', '/authorize', '/jwks', ...Array<string>(4).fill('/nothing')])
@@ -246,7 +246,7 @@ describe('an address', () => {
   });
 });
 
-it('no query, cookie or body gets into the log', async () => {
+it('no query, cookie, body or credential is logged', async () => {
   await get('/authorize?code_challenge=SECRET1&login_hint=SECRET2');
   await get('/authorize/SECRET3?x=SECRET4', { cookie: 'SECRET5', referer: 'SECRET6' });
   await post('/token', 'code=SECRET7', { authorization: 'SECRET8' });

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
+import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { ask, bearer, LEGACY, message, MODERN, spoken } from './_requests.ts';
 
 const SNAPSHOT = new URL('tool-contract.json', import.meta.url);
@@ -19,20 +19,30 @@ interface Definition {
   annotations: Record<string, unknown>;
 }
 
-let world: OwnWorld;
+const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+
+let world: World;
 let authorization: string;
 let tools: Tools;
 let definitions: Definition[];
 
 beforeAll(async () => {
-  world = await startWorld();
-  const call = { type: 'call', organization: 'acme', project_id: PROJECT, conducted_by: ANN };
-  await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
-    { type: 'user', organization: 'acme', email: ANN, name: 'Ann' },
+  world = await sharedWorld();
+  for (const organization of [ACME, GLOBEX]) await world.load(recordsOf(organization));
+  authorization = await bearer(world, ACME, ANN);
+  tools = toolClient(world.stack.addresses.tools, authorization.slice('Bearer '.length));
+  definitions = (await resultOf(LEGACY, 'tools/list')).tools as Definition[];
+});
+
+/** The records of one organization. */
+function recordsOf(organization: string): object[] {
+  const call = { type: 'call', organization, project_id: PROJECT, conducted_by: ANN };
+  return [
+    { type: 'organization', id: organization, name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'user', organization, email: ANN, name: 'Ann' },
     {
       type: 'project',
-      organization: 'acme',
+      organization,
       id: PROJECT,
       name: 'Alpha',
       summary: 'What it is about',
@@ -41,7 +51,7 @@ beforeAll(async () => {
       created_by: ANN,
       members: [{ email: ANN, role: 'lead' }],
     },
-    { type: 'project', organization: 'acme', id: PROJECT.replace(/a$/, 'b'), created_by: ANN },
+    { type: 'project', organization, id: PROJECT.replace(/a$/, 'b'), created_by: ANN },
     {
       ...call,
       id: 'full',
@@ -65,7 +75,7 @@ beforeAll(async () => {
     { ...call, id: 'empty' },
     {
       type: 'entity',
-      organization: 'acme',
+      organization,
       project_id: PROJECT,
       id: ENTITY,
       name: 'Initech',
@@ -77,13 +87,9 @@ beforeAll(async () => {
       overview: 'More of it',
       domain: 'initech.example',
     },
-    { type: 'entity', organization: 'acme', project_id: PROJECT, id: ENTITY.replace(/a$/, 'b') },
-  ]);
-  authorization = await bearer(world, 'acme', ANN);
-  tools = toolClient(world.stack.addresses.tools, authorization.slice('Bearer '.length));
-  definitions = (await resultOf(LEGACY, 'tools/list')).tools as Definition[];
-});
-afterAll(() => world?.close());
+    { type: 'entity', organization, project_id: PROJECT, id: ENTITY.replace(/a$/, 'b') },
+  ];
+}
 
 async function resultOf(version: string, method: string, params?: object): Promise<Record<string, unknown>> {
   return (await ask(world.stack.addresses.tools, spoken(version, message(method, params), authorization))).json.result;
@@ -94,15 +100,15 @@ function shapeOf(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, each) => (key === 'description' && typeof each === 'string' ? undefined : each)));
 }
 
-describe('the definitions of the tools', () => {
-  it('change their shape only with the version', async () => {
+describe('the tool definitions', () => {
+  it('change their shape only together with the version', async () => {
     const client = { protocolVersion: LEGACY, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const { version } = (await resultOf(LEGACY, 'initialize', client))['serverInfo'] as { version: string };
     const known = JSON.parse(await readFile(SNAPSHOT, 'utf8')) as { version: string; tools: Definition[] };
     const shapes = (of: Definition[]) =>
       of.map(({ name, inputSchema, outputSchema }) => shapeOf({ name, inputSchema, outputSchema }));
     if (version === known.version) {
-      const advice = `A name, a parameter or a response of a tool changed. Clients remember tools by the version: raise it in
+      const advice = `A name, a parameter or a response of a tool changed. Clients cache tools by the version: raise it in
         src/protocol/serve-tools.ts, then renew tool-contract.json by running this test with --update.`;
       expect(shapes(definitions), advice).toEqual(shapes(known.tools));
     }
@@ -111,18 +117,18 @@ describe('the definitions of the tools', () => {
     await expect(contract, advice).toMatchFileSnapshot(SNAPSHOT.pathname);
   });
 
-  it('are the same in both protocol generations, and together 10,000 to 12,000 characters long', async () => {
+  it('are the same in both protocol generations, with a total length of 10,000 to 12,000 characters', async () => {
     const { tools: modern } = await resultOf(MODERN, 'tools/list');
     expect(modern).toEqual(definitions);
     for (const version of [LEGACY, MODERN]) {
       const { length } = JSON.stringify(await resultOf(version, 'tools/list'));
       expect(length).toBeLessThanOrEqual(12_000);
-      // Fewer would mean that much of what a model needs to know is gone: `notes.test.ts` names the single facts.
+      // A shorter list has probably lost descriptions that models need. `notes.test.ts` checks the individual facts.
       expect(length).toBeGreaterThan(10_000);
     }
   });
 
-  it('have titles, descriptions and annotations for models and directories', () => {
+  it('have the titles, descriptions and annotations that models and tool directories use', () => {
     expect(definitions.map(({ name }) => name).toSorted()).toEqual(['get_call', 'list_calls', 'list_entities', 'list_projects']);
     for (const { title, description, inputSchema, outputSchema, annotations } of definitions) {
       expect(title).toMatch(/\S/);
@@ -157,7 +163,7 @@ describe('the definitions of the tools', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a result', () => {
   const flags = ['include_ktas', 'include_notes', 'include_qa', 'include_summary', 'include_transcript'];
   it.each<[string, object]>([
     ['list_projects', { include_archived: true }],
@@ -173,7 +179,7 @@ describe('an answer', () => {
         { call_id: id, ...args },
       ]),
     ),
-  ])('of %s, %j, keeps to its schema, and is the same as text', async (name, args) => {
+  ])('of %s with %j matches its schema, and has the same content as text', async (name, args) => {
     const { value, json } = await tools(name, args);
     const { outputSchema } = definitions.find((each) => each.name === name)!;
     const { valid, errorMessage } = new AjvJsonSchemaValidator().getValidator(outputSchema)(value);
@@ -182,7 +188,7 @@ describe('an answer', () => {
   });
 
   it.each(['Done', 'DONE', 'finished', ' done'])(
-    'of list_calls has no rows for the unknown call_status %j, and says so',
+    'of list_calls has no rows for the unknown call_status %j, and lists the known values',
     async (status) => {
       const { value, json } = await tools('list_calls', { scope: 'all', call_status: status });
       expect(value).toEqual({ calls: [], next_cursor: null });
@@ -198,7 +204,7 @@ describe('an answer', () => {
     },
   );
 
-  it('of get_call has the requested parts', async () => {
+  it('of get_call contains exactly the requested parts', async () => {
     const parts = {
       include_ktas: ['ktas', 'kta_approval_status'],
       include_notes: ['notes'],

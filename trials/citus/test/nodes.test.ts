@@ -2,61 +2,64 @@ import { Database } from '@crs/kit/data/database';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
-import { openSession } from '@crs/testing/sql';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { openSession, type Session } from '@crs/testing/sql';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 const CONNECTIONS = 4;
-/** Three quarters. */
-const PART = 3;
+/** The connections that statements for one node may take: three quarters. */
+const MAX_PER_NODE = 3;
 
-let world: OwnWorld;
+let created: TestDatabase;
+let superuser: Session;
 let database: Database;
 
 beforeAll(async () => {
-  world = await startWorld();
-  const url = serviceUrl(world.databaseUrl, 'calls', derivePassword(SECRET, 'calls'));
+  created = await createDatabase(inject('postgresUrl'), inject('template'));
+  superuser = await openSession(created.url);
+  const url = serviceUrl(created.url, 'calls', derivePassword(SECRET, 'calls'));
   const log = createLogger('test', { level: 'silent' });
   database = new Database({ name: 'test', url, maxConnections: CONNECTIONS, log, pipeline: true });
 });
 afterAll(async () => {
   await database?.close();
-  await world?.close();
+  await superuser?.close();
+  await created?.drop();
 });
 
 const read = (organization: string, text: string) =>
   database.read(credentialScope(organization, workFor(20_000)), { name: text, text });
 
-/** The organizations of two nodes of Citus, the larger crowd first; on plain PostgreSQL, all in one. */
-async function crowds(): Promise<[string[], string[]?]> {
+/** Returns the organizations of two Citus nodes, those of the fuller node first. On plain PostgreSQL, all are in the first list. */
+async function organizationsByNode(): Promise<[string[], string[]?]> {
   const ids = Array.from({ length: 40 }, (_, i) => `org-${i}`);
-  const { rows: extension } = await world.query(`select 1 from pg_extension where extname = 'citus'`);
+  const extension = await superuser.query(`select 1 from pg_extension where extname = 'citus'`);
   if (extension.length === 0) return [ids];
-  const { rows } = await world.query(
+  const rows = await superuser.query<{ ids: string[] }>(
     `select array_agg(id) as ids from unnest($1::text[]) id
       join pg_dist_placement on shardid = get_shard_id_for_distribution_column('calls.calls', id)
       group by groupid order by count(*) desc`,
     [ids],
   );
-  return [rows[0].ids, rows[1].ids];
+  return [rows[0]!.ids, rows[1]!.ids];
 }
 
-it('statements for one node leave a quarter of the connections to the others; without nodes, they may have all', async () => {
-  const [here, elsewhere] = await crowds();
-  // The first statement of all tells the pool whether there are nodes.
-  await read(here[0], 'select 1');
-  const locks = await openSession(world.databaseUrl);
+it('statements for one Citus node take at most three quarters of the connections; without Citus, they may take all', async () => {
+  const [here, elsewhere] = await organizationsByNode();
+  // The pool learns from its first statement whether this is Citus.
+  await read(here[0]!, 'select 1');
+  const locks = await openSession(created.url);
   await locks.query('select pg_advisory_lock(1)');
-  const blocked = () =>
+  const blockedSessions = () =>
     locks.query(`select 1 from pg_locks where locktype = 'advisory' and not granted and database =
       (select oid from pg_database where datname = current_database())`);
-  const silent = here.slice(0, 6).map((id) => read(id, 'select pg_advisory_xact_lock_shared(1)'));
-  const held = elsewhere ? PART : CONNECTIONS;
-  await vi.waitFor(async () => expect(await blocked()).toHaveLength(held), { timeout: 10_000 });
-  // It would wait for the lock, too, if the others had all connections.
-  if (elsewhere) await read(elsewhere[0], 'select 1');
-  expect(await blocked()).toHaveLength(held);
+  const blockedReads = here.slice(0, 6).map((id) => read(id, 'select pg_advisory_xact_lock_shared(1)'));
+  const held = elsewhere ? MAX_PER_NODE : CONNECTIONS;
+  await expect.poll(blockedSessions).toHaveLength(held);
+  // This would have to wait if the blocked statements had all connections.
+  if (elsewhere) await read(elsewhere[0]!, 'select 1');
+  expect(await blockedSessions()).toHaveLength(held);
   await locks.close();
-  await Promise.all(silent);
+  await Promise.all(blockedReads);
 });

@@ -1,13 +1,13 @@
 import { fitsCitus } from '@crs/testing/fits-citus';
-import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedWorld, type World } from '@crs/testing/world';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-/** The conditions that Citus sets to a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
-let world: OwnWorld;
+// Checks the requirements of Citus for schema and statements on plain PostgreSQL. `trials/citus/run` runs the tests on a real Citus.
+
+let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await sharedWorld();
 });
-afterAll(() => world?.close());
 
 const SERVICES = `('auth', 'projects', 'calls', 'entities')`;
 const TENANT_TABLES = `select c.oid from pg_class c where relforcerowsecurity and relnamespace::regnamespace::text in ${SERVICES}`;
@@ -18,7 +18,7 @@ async function names(query: string): Promise<string[]> {
 }
 
 describe('each tenant table', () => {
-  it('exists', async () => {
+  it('is covered: the query finds more than 15', async () => {
     expect((await names(`select oid::regclass::text as name from (${TENANT_TABLES}) t`)).length).toBeGreaterThan(15);
   });
 
@@ -29,7 +29,7 @@ describe('each tenant table', () => {
     ).toEqual([]);
   });
 
-  it('refers to tenant tables alone, by the organization, and sets nothing to null', async () => {
+  it('has foreign keys only to tenant tables, with the organization as first column, and without set null or set default', async () => {
     expect(
       await names(`select conname as name from pg_constraint join (${TENANT_TABLES}) c on c.oid = conrelid where contype = 'f' and (
         confrelid not in (${TENANT_TABLES}) or conkey[1] <> ${ORGANIZATION} or confdeltype in ('n', 'd') or confupdtype in ('n', 'd')
@@ -37,7 +37,7 @@ describe('each tenant table', () => {
     ).toEqual([]);
   });
 
-  it('is referred to by tenant tables alone', async () => {
+  it('is referenced only by foreign keys of tenant tables', async () => {
     expect(
       await names(`select conname as name from pg_constraint
         where contype = 'f' and confrelid in (${TENANT_TABLES}) and conrelid not in (${TENANT_TABLES})`),
@@ -55,7 +55,7 @@ describe('each tenant table', () => {
   });
 });
 
-describe('a statement that Citus refuses is refused in each test, too', () => {
+describe('fitsCitus, which all tests apply to their statements,', () => {
   it.each([
     'insert into calls.notes (organization, call_id) select $1, call_id from staged_notes',
     'delete from auth.project_roles where organization = $1 and (user_id, role) not in (select * from unnest($2, $3))',
@@ -66,7 +66,7 @@ describe('a statement that Citus refuses is refused in each test, too', () => {
     `update projects.creations set response = response || jsonb_build_object('lead', response -> 'lead') where organization = $1`,
     'update auth.grants set revoked_at = now() where organization = $1 returning expires_at > now() as live',
     `select set_config('app.organization_id', $1, true)`,
-  ])('%s', (text) => {
+  ])('throws for: %s', (text) => {
     expect(() => fitsCitus({ text })).toThrow('Citus refuses');
   });
 
@@ -76,7 +76,7 @@ describe('a statement that Citus refuses is refused in each test, too', () => {
     'update auth.users set disabled_at = least(disabled_at, now()) where organization = $1',
     'update auth.oidc_payloads set consumed_at = coalesce(consumed_at, now()) where model = $1',
     'insert into auth.users (organization, user_id) values ($1, gen_random_uuid())',
-  ])('others are not: %s', (text) => {
+  ])('returns: %s', (text) => {
     expect(fitsCitus({ text })).toEqual({ text });
   });
 });

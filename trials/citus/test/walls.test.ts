@@ -4,13 +4,14 @@ import { startWorld, type OwnWorld } from '@crs/testing/world';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Each statement here names no organization, so that row-level security alone keeps tenants apart; on Citus, on all nodes. */
+// Checks that row-level security alone isolates tenants, on Citus on all nodes. So no statement here has a predicate on the organization.
+
 const ORGANIZATIONS = ['acme', 'globex'];
 const PROJECT = '11111111-2222-4333-8444-555555555555';
 
 interface Table {
   name: string;
-  /** Columns that a statement may write. */
+  /** Columns that can be inserted: neither generated nor identity columns. */
   columns: { name: string; isJson: boolean }[];
 }
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** Puts rows of an organization into each tenant table. */
+/** Adds rows of an organization to each tenant table. */
 async function fill(id: string): Promise<void> {
   const of = { organization: id };
   await world.load([
@@ -69,7 +70,7 @@ async function fill(id: string): Promise<void> {
   );
 }
 
-/** Works in one transaction of the service that owns a table, for acme. */
+/** Works in a transaction for acme, under the role of the service that uses the table. */
 async function asAcme<T>(table: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const [service] = table.split('.') as [string];
   const client = new pg.Client({ connectionString: serviceUrl(world.databaseUrl, service, derivePassword(SECRET, service)) });
@@ -93,18 +94,18 @@ async function rowsOf(table: string, organization: string): Promise<Record<strin
   return (await world.query(`select * from ${table} where organization = $1`, [organization])).rows;
 }
 
-describe('a statement without an organization', () => {
-  it('has rows of two organizations before it in each tenant table', async () => {
+describe('a statement without a predicate on the organization', () => {
+  it('would find rows of both organizations in each tenant table', async () => {
     expect(tables.length).toBeGreaterThan(15);
     for (const { name } of tables)
       for (const id of ORGANIZATIONS) expect(await rowsOf(name, id), `${name} of ${id}`).not.toEqual([]);
   });
 
-  it('reads the rows of its own organization alone', async () => {
+  it('reads only the rows of the organization of its transaction', async () => {
     for (const { name } of tables) expect(await organizationsIn(name), name).toEqual(['acme']);
   });
 
-  it('reads no row where no organization is set', async () => {
+  it('reads no row if its transaction sets no organization', async () => {
     for (const { name } of tables) {
       const found = await asAcme(name, async (client) => {
         await client.query(`set local app.organization_id = ''`);
@@ -116,7 +117,7 @@ describe('a statement without an organization', () => {
 
   it('can not insert a row of another organization', async () => {
     for (const { name, columns } of tables) {
-      const [row] = await rowsOf(name, 'globex');
+      const row = (await rowsOf(name, 'globex'))[0]!;
       const values = columns.map((column) => (column.isJson ? JSON.stringify(row[column.name]) : row[column.name]));
       const insert = `insert into ${name} (${columns.map((column) => column.name).join(', ')})
         values (${values.map((_, i) => `$${i + 1}`).join(', ')})`;
@@ -127,13 +128,13 @@ describe('a statement without an organization', () => {
     }
   });
 
-  it('leaks once row-level security of a table is off', async () => {
+  it('reads rows of both organizations once row-level security of a table is off', async () => {
     await world.query('alter table calls.calls disable row level security');
     expect(await organizationsIn('calls.calls')).toEqual(ORGANIZATIONS);
     await world.query('alter table calls.calls enable row level security');
   });
 
-  it('deletes the rows of its own organization alone', async () => {
+  it('deletes only the rows of the organization of its transaction', async () => {
     const deleted: string[] = [];
     for (const { name } of tables) {
       const before = await rowsOf(name, 'globex');
@@ -142,7 +143,7 @@ describe('a statement without an organization', () => {
         await client.query('commit');
         return rowCount;
       });
-      // A role that may not delete at all is a wall, too.
+      // The rows are also protected if the role may not delete at all, or if a foreign key forbids it.
       if (await ran.catch((error: Error) => (/permission denied|foreign key/.test(error.message) ? 0 : Promise.reject(error))))
         deleted.push(name);
       expect(await rowsOf(name, 'globex'), name).toEqual(before);

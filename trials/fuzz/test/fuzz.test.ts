@@ -1,32 +1,24 @@
-import { expect, inject, it } from 'vitest';
-import { createDatabase } from '@crs/testing/postgres';
-import { greatestRequests } from '../greatest.ts';
+import { startWorld } from '@crs/testing/world';
+import { expect, it } from 'vitest';
 import { fuzz } from '../run.ts';
-import { startFuzzSystem } from '../system.ts';
+import { fill } from '../system.ts';
 import { table } from '../table.ts';
 
-/** A short run. The long one is the script `node trials/fuzz/main.ts`. */
+/** Few, for a short run. `node trials/fuzz/main.ts` sends many more. */
 const REQUESTS = 250;
 
-it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
-  const database = await createDatabase(inject('postgresUrl'), inject('template'));
-  const system = await startFuzzSystem(database.url);
+it('responses to generated requests conform to the contract', async () => {
+  const world = await startWorld();
   try {
-    const report = await fuzz(system, {
-      requests: REQUESTS,
-      seed: 1,
-      concurrency: 16,
-      measured: 60,
-      greatest: greatestRequests(system),
-    });
+    const { api, tools } = world.stack.addresses;
+    const report = await fuzz(await fill(world.operator, { api, tools }), { requests: REQUESTS, seed: 1, concurrency: 16 });
     expect(report.violations, table(report)).toEqual([]);
-    // The run had answers of every kind.
+    // The run covered responses of every kind.
     const outcomes = [...report.outcomes.values()].flatMap((row) => [...row.keys()]);
     expect(outcomes).toEqual(
       expect.arrayContaining(['400', '401', '403', '404', '405', '406', '200 result', '200 bad_request', '200 not_found']),
     );
   } finally {
-    await system.stop();
-    await database.drop();
+    await world.close();
   }
 });

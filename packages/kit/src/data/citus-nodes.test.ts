@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { NodeQueues } from './citus-nodes.ts';
 import { credentialScope, directoryScope, workFor } from './scope.ts';
 
-/** Queues of a pool of four connections. The first letter of an organization is its node. */
+/** Queues for a pool of four connections. The first letter of an organization's name is the node that stores it. */
 function createQueues() {
   const sizes = { name: 'test', perKey: 2, total: 4, waitingPerKey: 10, waitingTotal: 10 };
   return new NodeQueues(sizes, async (organization) => organization.charAt(0));
@@ -10,7 +10,7 @@ function createQueues() {
 
 const scopeOf = (organization: string) => credentialScope(organization, workFor(5_000));
 
-it('a node that hangs leaves a quarter of the connections to the other nodes', async () => {
+it('a node that hangs occupies at most three quarters of the connections', async () => {
   const queues = createQueues();
   const held = await Promise.all(['a1', 'a2', 'a3'].map((organization) => queues.acquire(scopeOf(organization))));
   const admitted: string[] = [];
@@ -22,6 +22,6 @@ it('a node that hangs leaves a quarter of the connections to the other nodes', a
   queues.close();
 });
 
-it('work for no organization does not wait for a node', async () => {
+it('work that belongs to no organization does not queue for a node', async () => {
   expect(await createQueues().acquire(directoryScope(workFor(5_000)))).toBeUndefined();
 });

@@ -13,7 +13,7 @@ it.each([
   ['https://api.example.com', 'max-age=31536000'],
   ['http://127.0.0.1:8080', null],
   [undefined, null],
-])('an app with the address %s answers with Strict-Transport-Security: %s', async (publicUrl, expected) => {
+])('an app with the public URL %s responds with Strict-Transport-Security: %s', async (publicUrl, expected) => {
   const { app, listener } = createHttpApp({ ...OPTIONS, publicUrl });
   app.get('/', (_request, response) => void response.end());
   const server = createServer(listener).listen(0, '127.0.0.1');
@@ -28,7 +28,7 @@ it.each([
   }
 });
 
-it('a client that repeats a request over its limit on one connection gets at most 50 refusals a second', async () => {
+it('a client over its limit gets at most 50 refusals a second on one connection', async () => {
   const { app, listener } = createHttpApp(OPTIONS);
   app.use(() => {
     throw new Refusal(429, 'rate_limited', 'Too many.');

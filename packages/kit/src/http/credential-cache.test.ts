@@ -9,7 +9,7 @@ import { RequestQueue } from './request-queue.ts';
 
 const REFUSED = 100;
 
-it('a refused credential stays in memory only as its digest and the refusal', async () => {
+it('the cache keeps only the digest and the refusal of a refused credential in memory', async () => {
   const errors: WeakRef<Error>[] = [];
   const ask = async (): Promise<never> => {
     const error = new ServiceError('unauthenticated', 'unknown', { reason: 'INVALID_API_KEY' });
@@ -30,7 +30,7 @@ it('a refused credential stays in memory only as its digest and the refusal', as
     );
   const first: string[] = [];
   for (let n = 0; n < REFUSED; n++) first.push(await refusalOf(n));
-  // An error that is kept would keep, by its stack, the calls' arguments: credentials and buffers.
+  // A retained error would, through its stack, retain the arguments of the calls: credentials and buffers.
   setFlagsFromString('--expose-gc');
   await new Promise((resolve) => setTimeout(resolve, 0));
   (runInNewContext('gc') as () => void)();

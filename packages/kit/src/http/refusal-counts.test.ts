@@ -18,7 +18,7 @@ const guess = { status: 401, client_address: '192.0.2.1', credential: '012345678
 const over = { status: 429, client_address: '192.0.2.1' };
 const other = { ...guess, client_address: '192.0.2.2' };
 
-it('the first refusal of a client in a second is logged by itself, and the others share a line with their count', () => {
+it("a client's first refusal in a second gets its own log line, and the rest of that second share one with a count", () => {
   const { lines, counts } = start();
   const firsts = [...Array<typeof guess>(500).fill(guess), over, over, over, other].filter((client) => counts.count(client));
   expect(firsts).toEqual([guess, over, other]);
@@ -33,7 +33,7 @@ it('the first refusal of a client in a second is logged by itself, and the other
   expect(counts.count(guess)).toBe(true);
 });
 
-it('clients with ever new addresses get at most a thousand lines a second, and no refusal goes uncounted', () => {
+it('refusals from ever new addresses get at most a thousand log lines a second, and all are counted', () => {
   const { lines, counts } = start();
   let logged = 0;
   for (let n = 0; n < 50_000; n++) if (counts.count({ ...guess, client_address: `2001:db8:0:${n.toString(16)}::/64` })) logged++;
@@ -46,7 +46,7 @@ it('clients with ever new addresses get at most a thousand lines a second, and n
   ]);
 });
 
-it('what is not logged yet is logged when the gateway stops', () => {
+it('counts that are not logged yet are logged when the gateway stops', () => {
   const { lines, counts } = start();
   counts.count(guess);
   counts.count(guess);

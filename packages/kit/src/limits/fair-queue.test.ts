@@ -20,7 +20,7 @@ function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 1
   const queue = new FairQueue({ ...sizes, ...(countedMs !== undefined && { countedMs }) });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
-  /** By the name of the work. */
+  /** The release function of each admitted work item, by its name. */
   const releases = new Map<string, Release>();
   return {
     admitted,
@@ -46,7 +46,7 @@ function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 1
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n + 1}`);
 
 describe('the slots of a key', () => {
-  it('are given at once, without a timer; further work waits for the first free slot', async () => {
+  it('are assigned immediately, without a timer; further work waits for the first free slot', async () => {
     const { ask, admitted, release, pass } = create({ perKey: 32 });
     for (const name of names('a', 32)) ask('a', name);
     expect(admitted).toEqual(names('a', 32));
@@ -60,14 +60,14 @@ describe('the slots of a key', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('are given in the order of arrival', async () => {
+  it('are assigned in the order of arrival', async () => {
     const { ask, admitted, release } = create({ perKey: 1 });
     for (const name of names('a', 4)) ask('a', name);
     for (const name of names('a', 3)) await release(name);
     expect(admitted).toEqual(names('a', 4));
   });
 
-  it('are freed once, even if a release is called twice', async () => {
+  it('are freed only once, even if release is called twice', async () => {
     const { ask, admitted, release } = create({ perKey: 1 });
     for (const name of names('a', 3)) ask('a', name);
     await release('a1');
@@ -75,7 +75,7 @@ describe('the slots of a key', () => {
     expect(admitted).toEqual(['a1', 'a2']);
   });
 
-  it('serve everyone in a crowd that fits into the line', async () => {
+  it('eventually serve a whole burst that fits into the queue', async () => {
     const { ask, admitted, refused, release } = create({ perKey: 32, waitingPerKey: 1_000, waitingTotal: 2_000 });
     for (const name of names('a', 600)) ask('a', name);
     for (const name of names('a', 600)) await release(name);
@@ -84,15 +84,15 @@ describe('the slots of a key', () => {
   });
 });
 
-describe('work that takes long', () => {
-  it('no longer counts, so that work of others and of its own key runs beside it', async () => {
+describe('work that exceeds countedMs', () => {
+  it('no longer occupies a slot, so other work runs at the same time, including work of its own key', async () => {
     const { ask, admitted, release, pass } = create({ perKey: 1, total: 2, countedMs: 250 });
     for (const name of ['a1', 'a2', 'b1', 'c1']) ask(name[0]!, name);
     await pass(249);
     expect(admitted).toEqual(['a1', 'b1']);
     await pass(1);
     expect(admitted.slice(2)).toEqual(['c1', 'a2']);
-    // The end of work that no longer counts frees nothing.
+    // Releasing a1 frees no slot, because a1 no longer occupied one.
     ask('d', 'd1');
     await release('a1');
     expect(admitted.slice(4)).toEqual([]);
@@ -102,7 +102,7 @@ describe('work that takes long', () => {
 });
 
 describe('waiting work', () => {
-  it('is refused when its line is full, and the others keep their places', async () => {
+  it("is refused when its key's queue is full, and earlier work keeps its place", async () => {
     const { ask, admitted, refused, release } = create({ perKey: 1, waitingPerKey: 3 });
     for (const name of names('a', 4)) ask('a', name);
     expect(refused).toEqual([]);
@@ -116,7 +116,7 @@ describe('waiting work', () => {
     expect(admitted.at(-1)).toBe('a6');
   });
 
-  it('is refused with different times to come back', async () => {
+  it('is refused with varying Retry-After times, so that clients do not all return at once', async () => {
     const { ask, refused, pass } = create({ perKey: 1, waitingPerKey: 0 });
     for (const name of names('a', 100)) ask('a', name);
     await pass(0);
@@ -124,7 +124,7 @@ describe('waiting work', () => {
     expect(new Set(seconds)).toEqual(new Set([1, 2, 3]));
   });
 
-  it('waits for four fifths of its time', async () => {
+  it('is refused once four fifths of its time are used up', async () => {
     const { ask, refused, admitted, release, pass } = create({ perKey: 1 });
     ask('a', 'a1');
     ask('a', 'a2', { ms: 5_000 });
@@ -140,15 +140,15 @@ describe('waiting work', () => {
     expect(refused).toHaveLength(1);
   });
 
-  it('leaves the line when its client leaves', async () => {
+  it('leaves the queue when its signal is aborted', async () => {
     const { ask, refused, admitted, release } = create({ perKey: 1 });
-    const [gone, cancelled] = [new AbortController(), new AbortController()];
+    const [timedOut, cancelled] = [new AbortController(), new AbortController()];
     ask('a', 'a1');
-    ask('a', 'a2', { signal: gone.signal });
+    ask('a', 'a2', { signal: timedOut.signal });
     ask('a', 'a3', { signal: cancelled.signal });
     ask('a', 'a4');
     const reason = deadlineExceeded();
-    gone.abort(reason);
+    timedOut.abort(reason);
     cancelled.abort();
     await release('a1');
     expect(admitted).toEqual(['a1', 'a4']);
@@ -165,7 +165,7 @@ describe('waiting work', () => {
     expect(() => ask('a', 'a1', { signal: AbortSignal.abort(reason) })).toThrow(reason);
   });
 
-  it('keeps its slot when its client leaves later', async () => {
+  it('keeps its slot if its signal is aborted after admission', async () => {
     const { ask, refused, admitted, release, pass } = create({ perKey: 1, waitingTotal: 1 });
     const client = new AbortController();
     ask('a', 'a1');
@@ -174,7 +174,7 @@ describe('waiting work', () => {
     client.abort();
     await pass(10_000);
     expect([admitted, refused]).toEqual([['a1', 'a2'], []]);
-    // The line has exactly one free place.
+    // The queue has exactly one free place: the abort neither took nor freed one.
     ask('a', 'a3');
     await pass(0);
     expect(refused).toEqual([]);
@@ -185,7 +185,7 @@ describe('waiting work', () => {
 });
 
 describe('all keys together', () => {
-  it('share the slots in turn, even if much of one key waits', async () => {
+  it('take turns at the slots, even if one key has a long queue', async () => {
     const { ask, admitted, release } = create({ perKey: 4, total: 4 });
     for (const name of names('a', 10)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
@@ -195,7 +195,7 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['b1', 'c1', 'a5', 'b2', 'a6', 'b3', 'a7', 'a8', 'a9']);
   });
 
-  it('give a free slot to a line whose key is below its share', async () => {
+  it('leave a free slot to a key that is below its share', async () => {
     const { ask, admitted, release } = create({ perKey: 2, total: 3 });
     for (const name of names('a', 5)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
@@ -206,7 +206,7 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['a3']);
   });
 
-  it('share one bound on waiting work: the last of the longest line is refused', async () => {
+  it('share one bound on waiting work: the newest in the longest queue is refused', async () => {
     const { ask, admitted, refused, release } = create({ perKey: 1, total: 1, waitingTotal: 4 });
     for (const name of names('a', 4)) ask('a', name);
     ask('b', 'b1');
@@ -222,14 +222,14 @@ describe('all keys together', () => {
     expect(admitted.toSorted()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2']);
   });
 
-  it('share one bound on waiting work: where the longest lines are equal, the newcomer is refused', async () => {
+  it('share one bound on waiting work: if the longest queues are equal, the newcomer is refused', async () => {
     const { ask, refused } = create({ perKey: 1, total: 1, waitingTotal: 2 });
     for (const name of ['a1', 'b1', 'c1', 'a2']) ask(name[0]!, name);
     await vi.advanceTimersByTimeAsync(0);
     expect(refused.map(([name]) => name)).toEqual(['a2']);
   });
 
-  it('leave every slot free and no timer at the end', async () => {
+  it('leave no slot occupied and no timer running once all work is done', async () => {
     const { ask, admitted, release, pass } = create({ perKey: 3, total: 5, waitingPerKey: 20, waitingTotal: 30 });
     const released = new Set<string>();
     const releaseAll = async () => {

@@ -3,14 +3,14 @@ import { FixedWindows } from './fixed-windows.ts';
 
 const WINDOW_MS = 1_000;
 
-it('drops the window that was used least recently when it is full', () => {
+it('the least recently used window is dropped when the capacity is exceeded', () => {
   const windows = new FixedWindows(() => 0, 2);
   for (const key of ['a', 'b', 'a', 'c']) windows.add(key, 1, WINDOW_MS);
   expect(windows.add('a', 1, WINDOW_MS)).toMatchObject({ count: 3 });
   expect(windows.add('b', 1, WINDOW_MS)).toMatchObject({ count: 1 });
 });
 
-it('closes a window in the very millisecond that was stated', () => {
+it('a window closes in exactly the millisecond that resetInMs stated', () => {
   let now = 0;
   const windows = new FixedWindows(() => now);
   windows.add('a', 1, WINDOW_MS);
@@ -21,7 +21,7 @@ it('closes a window in the very millisecond that was stated', () => {
 });
 
 it.each([0.25, 0.7, 16.1, 12_345.678_9, 98_765_432.1])(
-  'states whole milliseconds with a clock that has fractions: %d',
+  'resetInMs is a whole number even if the clock has fractions: %d',
   (start) => {
     let now = start;
     const windows = new FixedWindows(() => now);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatRule, parseRule } from './rule.ts';
 
-describe('a rule as text', () => {
-  it.each(['600/60', '1/1', '1000000000/31622400'])('%s survives reading and writing', (text) => {
+describe('a rate limit written as requests/seconds', () => {
+  it.each(['600/60', '1/1', '1000000000/31622400'])('parses and formats %s without change', (text) => {
     expect(formatRule(parseRule(text)!)).toBe(text);
   });
 

@@ -16,7 +16,7 @@ function holdLoop(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-test('long steps of several pieces of work each have a turn of their own', async () => {
+test('each long step of concurrent tasks runs in its own turn of the event loop', async () => {
   const turns = countTurns();
   const seen: number[] = [];
   const work = async () => {
@@ -33,7 +33,7 @@ test('long steps of several pieces of work each have a turn of their own', async
   expect(new Set(seen).size).toBe(15);
 });
 
-test('short steps share a turn', async () => {
+test('short steps share a turn of the event loop', async () => {
   const turns = countTurns();
   const yieldWhenDue = timeSlices();
   for (let step = 0; step < 1_000; step++) await yieldWhenDue();

@@ -16,9 +16,9 @@ describe('a list of secrets', () => {
       ],
     ],
     [`a:${OLD}:=/+`, [{ id: 'a', secret: `${OLD}:=/+` }]],
-    // Without an id the whole text is the secret, whatever it has.
+    // Without an id the whole text is the secret, even if it contains separators.
     [`${OLD}, x`, [{ id: '0', secret: `${OLD}, x` }]],
-  ])('%s', (text, secrets) => {
+  ])('is parsed from %s', (text, secrets) => {
     expect(parseSecrets(text)).toEqual(secrets);
   });
 
@@ -35,7 +35,7 @@ describe('a list of secrets', () => {
     [`${'a'.repeat(33)}:${OLD}`, /part 1 of the list must begin with an id of 1 to 32/],
     [`a:${OLD}\n`, 'part 1 of the list: the secret must be printable ASCII without spaces and commas'],
     [`a:${OLD}ü`, 'part 1 of the list: the secret must be printable ASCII without spaces and commas'],
-  ])('refuses %j, and quotes no secret', (text, message) => {
+  ])('is refused if it is %j, without quoting a secret', (text, message) => {
     expect(() => parseSecrets(text)).toThrow(message);
     try {
       parseSecrets(text);

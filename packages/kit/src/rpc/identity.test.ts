@@ -17,7 +17,7 @@ async function makePair(): Promise<Pair> {
 
 const [first, second] = await Promise.all([makePair(), makePair()]);
 
-/** The published keys; `fetches` counts how often the verifier asked for them. */
+/** The keys that `source` returns. `fetches` counts how often the verifier called it. */
 let published: Map<string, string>;
 let fetches: number;
 let source: () => Promise<Map<string, string>>;
@@ -42,7 +42,7 @@ const kindOf = (outcome: Promise<unknown>) =>
     (error: unknown) => (error instanceof ServiceError ? error.kind : 'not a ServiceError'),
   );
 
-/** A token as auth makes it, but for the given claims, header and key. */
+/** A token as auth issues it, with the given claims and header fields replaced, signed with `key`. */
 function forge(claims: JWTPayload = {}, header: object = {}, key: CryptoKey | Uint8Array = first.privateKey): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   return new SignJWT({ identity: ANN, iss: 'call-research', aud: 'call-research/internal', iat: now, exp: now + 30, ...claims })
@@ -68,19 +68,19 @@ describe('a verifier', () => {
       writeSurface: false,
       readOnly: true,
     },
-  ])('takes the identity from the token exactly as it was signed: $kind', async (identity) => {
+  ])('returns the identity in the token exactly as it was signed: $kind', async (identity) => {
     expect(await verify(await signIdentity(identity, 'calls', 'k1', first.privateKey, 30))).toEqual(identity);
   });
 
-  it('admits the tokens of these tests if they are not altered', async () => {
+  it('admits a token from forge() without alterations', async () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
   });
 
   it.each([
     ['its own service', 'call-research/calls'],
     ['its own service among others', ['call-research/calls', 'call-research/auth']],
-    ['every service, as operators have it', 'call-research/internal'],
-  ])('takes a token for %s', async (_, aud) => {
+    ['every service, as in operator tokens', 'call-research/internal'],
+  ])('admits a token whose audience is %s', async (_, aud) => {
     expect(await kindOf(verify(await forge({ aud })))).toBe('admitted');
   });
 
@@ -89,31 +89,31 @@ describe('a verifier', () => {
     expect(await kindOf(verify(token))).toBe('unauthenticated');
   });
 
-  it('refuses an unpublished key id and a missing one', async () => {
+  it('refuses a token whose key id is missing or not published', async () => {
     expect(await kindOf(verify(await forge({}, { kid: 'k2' })))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({}, { kid: undefined })))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({}, { kid: '__proto__' })))).toBe('unauthenticated');
   });
 
-  it('refuses another key under a published id', async () => {
+  it('refuses a token that another key signed under a published key id', async () => {
     expect(await kindOf(verify(await forge({}, {}, second.privateKey)))).toBe('unauthenticated');
   });
 
   it.each([
-    ['another audience', { aud: 'call-research' }],
-    ['another service', { aud: 'call-research/projects' }],
-    ['no audience', { aud: undefined }],
-    ['an empty list of audiences', { aud: [] }],
-    ['another issuer', { iss: 'elsewhere' }],
-    ['no issuer', { iss: undefined }],
-    ['a start in the future', { nbf: Math.floor(Date.now() / 1000) + 3600 }],
-    ['no end', { exp: undefined }],
-    ['no identity', { identity: undefined }],
+    ['a token with an unknown audience', { aud: 'call-research' }],
+    ['a token for another service', { aud: 'call-research/projects' }],
+    ['a token without an audience', { aud: undefined }],
+    ['a token with an empty list of audiences', { aud: [] }],
+    ['a token of another issuer', { iss: 'elsewhere' }],
+    ['a token without an issuer', { iss: undefined }],
+    ['a token that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 3600 }],
+    ['a token without an expiry', { exp: undefined }],
+    ['a token without an identity', { identity: undefined }],
   ])('refuses %s', async (_, claims) => {
     expect(await kindOf(verify(await forge(claims)))).toBe('unauthenticated');
   });
 
-  it('refuses other algorithms: none, and the public key as a shared secret', async () => {
+  it('refuses other algorithms, such as none, and HS256 with the public key as its secret', async () => {
     const [, body] = (await forge()).split('.');
     expect(await kindOf(verify(`${part({ alg: 'none', kid: 'k1' })}.${body}.`))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({}, { alg: 'HS256' }, Buffer.from(first.publicJwk))))).toBe('unauthenticated');
@@ -121,7 +121,7 @@ describe('a verifier', () => {
     expect(await kindOf(verify(await forge({}, { alg: 'ES256' }, privateKey)))).toBe('unauthenticated');
   });
 
-  it('refuses a token with any part changed, even right after it admitted the good one', async () => {
+  it('refuses a token with any part changed, even right after it admitted the original', async () => {
     const token = await forge();
     await verify(token);
     const [header, , signature] = token.split('.') as [string, string, string];
@@ -136,47 +136,47 @@ describe('a verifier', () => {
   });
 
   it.each(['', 'x', '..', 'a.b.c', `${part({})}.${part({})}.`, '\u0000', 'e30.e30.e30.e30.e30'])(
-    'refuses %j, which is no token',
+    'refuses %j, which is not a token',
     async (token) => {
       expect(await kindOf(verify(token))).toBe('unauthenticated');
     },
   );
 
-  it('refuses a token from the second at which it expires, remembered or not', async () => {
+  it('refuses a token from the second at which it expires, cached or not', async () => {
     vi.setSystemTime('2026-01-01T00:00:00.000Z');
-    const [remembered, fresh] = [await forge(), await forge({ jti: 'other' })];
-    await verify(remembered);
+    const [cached, fresh] = [await forge(), await forge({ jti: 'other' })];
+    await verify(cached);
     pass(29_999);
-    expect(await kindOf(verify(remembered))).toBe('admitted');
+    expect(await kindOf(verify(cached))).toBe('admitted');
     pass(1);
-    expect(await kindOf(verify(remembered))).toBe('unauthenticated');
+    expect(await kindOf(verify(cached))).toBe('unauthenticated');
     expect(await kindOf(verify(fresh))).toBe('unauthenticated');
   });
 });
 
 describe('the keys of a verifier', () => {
-  it('are asked for once, even if many tokens come at the start', async () => {
+  it('are fetched once, even if many tokens arrive before they are loaded', async () => {
     const tokens = await Promise.all(Array.from({ length: 20 }, (_, i) => forge({ jti: String(i) })));
     await Promise.all(tokens.map(verify));
     await verify(await forge({ jti: 'later' }));
     expect(fetches).toBe(1);
   });
 
-  it('are asked for again because of an unknown key id, at most once a second', async () => {
+  it('are fetched again for an unknown key id, at most once a second', async () => {
     await verify(await forge());
-    const stranger = () => forge({}, { kid: crypto.randomUUID() }).then((token) => kindOf(verify(token)));
+    const verifyUnknownKeyId = () => forge({}, { kid: crypto.randomUUID() }).then((token) => kindOf(verify(token)));
     pass(1_000);
-    for (let i = 0; i < 10; i++) expect(await stranger()).toBe('unauthenticated');
+    for (let i = 0; i < 10; i++) expect(await verifyUnknownKeyId()).toBe('unauthenticated');
     expect(fetches).toBe(1);
     pass(1);
-    expect(await Promise.all(Array.from({ length: 10 }, stranger))).toEqual(Array(10).fill('unauthenticated'));
+    expect(await Promise.all(Array.from({ length: 10 }, verifyUnknownKeyId))).toEqual(Array(10).fill('unauthenticated'));
     expect(fetches).toBe(2);
     pass(1_001);
-    await stranger();
+    await verifyUnknownKeyId();
     expect(fetches).toBe(3);
   });
 
-  it('include a new key as soon as a token signed with it comes', async () => {
+  it('include a new key as soon as a token signed with it arrives', async () => {
     await verify(await forge());
     published.set('k2', second.publicJwk);
     pass(1_001);
@@ -185,19 +185,19 @@ describe('the keys of a verifier', () => {
     expect(fetches).toBe(2);
   });
 
-  it('lose a retired key a second later, with the tokens that are remembered', async () => {
+  it('no longer include a retired key after a second, and cached tokens of that key are refused', async () => {
     const token = await forge();
     await verify(token);
     published = new Map([['k2', second.publicJwk]]);
     pass(1_001);
-    // This use makes it ask again, and doesn't wait.
+    // This call starts a background fetch, and still uses the cached key.
     expect(await kindOf(verify(token))).toBe('admitted');
     await expect.poll(() => kindOf(verify(token))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({ jti: 'not seen yet' })))).toBe('unauthenticated');
     expect(fetches).toBe(2);
   });
 
-  it('are asked for before a use after a pause', async () => {
+  it('are fetched before they are used again after a pause of more than 5 s', async () => {
     const token = await forge();
     await verify(token);
     published = new Map([['k2', second.publicJwk]]);
@@ -205,7 +205,7 @@ describe('the keys of a verifier', () => {
     expect(await kindOf(verify(token))).toBe('unauthenticated');
   });
 
-  it('are asked for once a second while auth does not answer, and used for five minutes', async () => {
+  it('are used for five minutes while auth is unavailable, with at most one fetch a second', async () => {
     const token = await forge({ exp: Math.floor(Date.now() / 1000) + 600 });
     await verify(token);
     source = () => Promise.reject(unavailable('The auth service is not available.'));
@@ -216,7 +216,7 @@ describe('the keys of a verifier', () => {
     expect(await kindOf(verify(token))).toBe('unavailable');
   });
 
-  it('are reported unavailable while the source fails, so that no good token is refused as bad', async () => {
+  it('make verification fail as unavailable while they cannot be fetched, rather than refuse a good token', async () => {
     source = () => Promise.reject(unavailable('The auth service is not available.'));
     expect(await kindOf(verify(await forge()))).toBe('unavailable');
     source = () => Promise.reject(new Error('whatever a key source may throw'));
@@ -225,7 +225,7 @@ describe('the keys of a verifier', () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
   });
 
-  it('stay in use while auth does not answer', async () => {
+  it('stay in use for new tokens too while auth is unavailable', async () => {
     const token = await forge();
     await verify(token);
     source = () => Promise.reject(unavailable('The auth service is not available.'));

@@ -19,8 +19,8 @@ function problemOf(query: string): { field: string | undefined; message: string 
   throw new Error(`${query} was accepted`);
 }
 
-describe('a query', () => {
-  it.each(['', '?', '?&', '?&&'])('%j has nothing in it', (query) => {
+describe('a query string', () => {
+  it.each(['', '?', '?&', '?&&'])('%j has no parameters', (query) => {
     expect(parse(query)).toEqual({ page: 1, whole: true });
   });
 
@@ -52,11 +52,11 @@ describe('a query', () => {
     expect(problemOf(query).message).toContain(message);
   });
 
-  it('is refused by the name of the parameter, for programs', () => {
+  it('is refused with an error whose field is the name of the parameter', () => {
     expect(problemOf('?whole=1')).toMatchObject({ kind: 'invalid_argument', field: 'whole' });
   });
 
-  it('quotes no more than the beginning of an unknown name, and whole characters of it', () => {
+  it('with a long unknown name is refused with an error that quotes only its beginning, without splitting a character', () => {
     const { message } = problemOf(`?${'a'.repeat(99)}${encodeURIComponent('😀'.repeat(50))}=1`);
     expect(message.length).toBeLessThan(200);
     expect(message.isWellFormed()).toBe(true);
@@ -64,7 +64,7 @@ describe('a query', () => {
 });
 
 describe('a whole number', () => {
-  it.each(['1', '10', '2147483647'])('%s', (text) => {
+  it.each(['1', '10', '2147483647'])('%s is accepted', (text) => {
     expect(parse(`?page=${text}`).page).toBe(Number(text));
   });
 
@@ -101,7 +101,7 @@ describe('a whole number', () => {
 });
 
 describe('a flag', () => {
-  it('is true or false', () => {
+  it('is parsed from true and false', () => {
     expect([parse('?whole=true').whole, parse('?whole=false').whole]).toEqual([true, false]);
   });
 
@@ -110,7 +110,7 @@ describe('a flag', () => {
   });
 });
 
-describe('an instant', () => {
+describe('a timestamp', () => {
   it.each([
     [`${MOMENT}Z`, '2025-03-01T12:30:45.000Z'],
     ['2025-03-01t12:30:45z', '2025-03-01T12:30:45.000Z'],
@@ -125,14 +125,14 @@ describe('an instant', () => {
     ['0099-12-31T23:59:59Z', '0099-12-31T23:59:59.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ['9999-12-31T23:59:59-00:00', '9999-12-31T23:59:59.000Z'],
-  ])('%s', (text, timestamp) => {
+  ])('%s is parsed as %s', (text, timestamp) => {
     expect(parse(`?from=${text}`).from?.toISOString()).toBe(timestamp);
   });
 
   it.each([
-    ['2025-02-29T00:00:00Z', 'a day that is not'],
-    ['1900-02-29T00:00:00Z', 'a day that is not'],
-    ['2025-04-31T00:00:00Z', 'a day that is not'],
+    ['2025-02-29T00:00:00Z', 'a day that does not exist'],
+    ['1900-02-29T00:00:00Z', 'a day that does not exist'],
+    ['2025-04-31T00:00:00Z', 'a day that does not exist'],
     ['2025-00-01T00:00:00Z', 'month 0'],
     ['2025-13-01T00:00:00Z', 'month 13'],
     ['2025-01-00T00:00:00Z', 'day 0'],
@@ -148,17 +148,17 @@ describe('an instant', () => {
     ['2025-03-01T12:30Z', 'no seconds'],
     [`${MOMENT}.Z`, 'no digits after the point'],
     [`${MOMENT},5Z`, 'a comma'],
-    [`${MOMENT}ZZ`, 'more behind it'],
-    [`${MOMENT}Z%0A`, 'a line break behind it'],
-    [`%20${MOMENT}Z`, 'a space before it'],
-    ['2025-03-01%2012:30:45Z', 'a space for T'],
-    ['25-03-01T12:30:45Z', 'two digits of a year'],
-    ['%2B002025-03-01T12:30:45Z', 'six digits of a year'],
-    ['12025-03-01T12:30:45Z', 'five digits of a year'],
-    ['-0001-01-01T00:00:00Z', 'a year before the first'],
+    [`${MOMENT}ZZ`, 'trailing text'],
+    [`${MOMENT}Z%0A`, 'a trailing line break'],
+    [`%20${MOMENT}Z`, 'a leading space'],
+    ['2025-03-01%2012:30:45Z', 'a space instead of T'],
+    ['25-03-01T12:30:45Z', 'a year of two digits'],
+    ['%2B002025-03-01T12:30:45Z', 'a year of six digits'],
+    ['12025-03-01T12:30:45Z', 'a year of five digits'],
+    ['-0001-01-01T00:00:00Z', 'a negative year'],
     ['0000-12-31T23:59:59Z', 'year 0'],
-    ['0001-01-01T00:00:00%2B00:01', 'year 0 by its offset'],
-    ['9999-12-31T23:59:59-00:01', 'year 10000 by its offset'],
+    ['0001-01-01T00:00:00%2B00:01', 'year 0 after its offset is applied'],
+    ['9999-12-31T23:59:59-00:01', 'year 10000 after its offset is applied'],
     ['%EF%BC%92025-03-01T12:30:45Z', 'a digit of another script'],
     ['1740832245', 'epoch seconds'],
     ['now', 'a word'],
@@ -169,7 +169,7 @@ describe('an instant', () => {
   });
 
   it.each([`${MOMENT}+01:00`, `${MOMENT}.5+01:00`, '2025-03-01t12:30:45+00:00', `${MOMENT}%2001:00`])(
-    '%s: a raw "+" is explained',
+    '%s is refused with an explanation of the raw "+"',
     (text) => {
       expect(problemOf(`?from=${text}`).message).toContain(
         'a "+" in a URL means a space, so write the offset as %2B01:00 or use Z',
@@ -177,19 +177,22 @@ describe('an instant', () => {
     },
   );
 
-  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))('of %i fraction digits is cut to the millisecond', (digits) => {
-    const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
-    expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
-    expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 123);
-    expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10, 1][digits - 1] ?? 0);
-  });
+  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))(
+    'with %i fraction digits is truncated to the millisecond',
+    (digits) => {
+      const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
+      expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
+      expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 123);
+      expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10, 1][digits - 1] ?? 0);
+    },
+  );
 
-  it('never carries into the second, the day or past the last year', () => {
+  it('is never rounded up into the next second, day or year', () => {
     expect(parse('?from=2024-12-31T23:59:59.9999999Z').from?.toISOString()).toBe('2024-12-31T23:59:59.999Z');
     expect(parse('?from=9999-12-31T23:59:59.9999Z').from?.toISOString()).toBe('9999-12-31T23:59:59.999Z');
   });
 
-  it.each(['T', 't0', 'T 00:00', '2', ' '])('is refused in time that is linear in its length: %jxN', (piece) => {
+  it.each(['T', 't0', 'T 00:00', '2', ' '])('that is a long repetition of %j is refused in linear time', (piece) => {
     const query = `?from=${encodeURIComponent(piece.repeat(15_500 / piece.length))}`;
     const times = Array.from({ length: 3 }, () => {
       const before = process.cpuUsage();
@@ -200,7 +203,7 @@ describe('an instant', () => {
     expect(Math.min(...times)).toBeLessThan(20);
   });
 
-  it('is named where it is missing', () => {
+  it('that is missing is named in the error', () => {
     const required = z.object({ start: timestamp });
     expect(() => parseQuery('/', required)).toThrow('start: is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z');
   });

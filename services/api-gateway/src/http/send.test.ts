@@ -6,7 +6,7 @@ import express from 'express';
 import { expect, test } from 'vitest';
 import { sendJson } from './send.ts';
 
-test('a large body is hashed in steps, between which others proceed', async () => {
+test('a large body is hashed in steps, so that other work can run in between', async () => {
   const parts = [Buffer.from('['), Buffer.alloc(16 * 1024 * 1024, '0'), Buffer.from(']')];
   let turns = 0;
   const app = express();

@@ -9,29 +9,25 @@ import { MAX_PERIOD_SECONDS, type OrganizationChange } from './settings.ts';
 /** The import records that auth stores. An optional field that is absent keeps the stored value. So does null, except in `allowed_fields`. */
 
 const rate = z.strictObject({
-  requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in one period.'),
-  period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period in seconds.'),
+  requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in a period.'),
+  period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period.'),
 });
 
 const organization = z
   .strictObject({
     type: z.literal('organization'),
-    id: organizationId,
+    id: organizationId.describe('1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.'),
     name: kept(text(1, 200)).describe('Name for people.'),
-    write_surface: kept(z.boolean()).describe(
-      'Whether keys may create projects and list billing offices. False for a new organization.',
-    ),
-    anonymize_interviewees: kept(z.boolean()).describe(
-      'Whether REST replaces names of interviewees. False for a new organization.',
-    ),
+    write_surface: kept(z.boolean()).describe('Whether keys may create projects and list billing offices. Initially false.'),
+    anonymize_interviewees: kept(z.boolean()).describe('Whether REST replaces names of interviewees. Initially false.'),
     allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
       // Normalizes the order, as `crs org update` does.
       .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
       .nullable()
       .optional()
-      .describe('Fields of a call that REST shows. Null: all but `participants.email` and `cost`, as for a new organization.'),
-    rate_limit: kept(rate).describe('Limit of the organization at REST. 600 requests in 60 seconds for a new organization.'),
-    tool_rate_limit: kept(rate).describe('Limit of each user at the tools. 120 requests in 60 seconds for a new organization.'),
+      .describe('Fields of a call that REST returns. Null, and initially: all but `participants.email` and `cost`.'),
+    rate_limit: kept(rate).describe('Limit of the organization at REST. Initially 600 requests in 60 seconds.'),
+    tool_rate_limit: kept(rate).describe('Limit of each user at the tools. Initially 120 requests in 60 seconds.'),
   })
   .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
     const change: OrganizationChange = {
@@ -50,14 +46,10 @@ const organization = z
 const user = z.strictObject({
   type: z.literal('user'),
   organization: organizationId,
-  email: email.describe('Identifies the user within the organization, without regard to case.'),
+  email: email.describe('Identifies the user.'),
   name: kept(text(1, 200)).describe('Name for people.'),
-  password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe(
-    'Password for sign-in, hard to guess. A user who has a password keeps it.',
-  ),
-  disabled: kept(z.boolean()).describe(
-    'True disables the user, as `crs user disable` does. False keeps the stored value: an import enables nobody.',
-  ),
+  password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe('Hard to guess. A user who has a password keeps it.'),
+  disabled: kept(z.boolean()).describe('True disables the user, as `crs user disable` does. False changes nothing.'),
 });
 
 /** A line of type `organization` or `user`. */

@@ -4,9 +4,23 @@ import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import { requireText, type OidcProviderChange } from './settings.ts';
 
 const MAX_DOMAINS = 100;
+/** What proves that an e-mail address belongs to the person who signs in. */
+export type EmailProof = (typeof EMAIL_PROOFS)[number];
+const EMAIL_PROOFS = ['claim', 'xms_edov', 'issuer'] as const;
+
+const ENTRA_HOST = /^(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)$/;
+/** Issuers of Microsoft Entra ID for accounts of any organization, and for personal accounts. */
+const ANY_TENANT = /^\/(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)(\/|$)/i;
+
 const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretEncrypted: null, oidcDomains: null };
+const NO_PROVIDER = {
+  oidcIssuer: null,
+  oidcClientId: null,
+  oidcClientSecretEncrypted: null,
+  oidcDomains: null,
+  oidcEmailProof: null,
+};
 
 /**
  * @param before the organization's stored provider; undefined for a new organization
@@ -14,7 +28,9 @@ const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretEncr
  * @throws ServiceError invalid_argument that names the bad or missing setting
  */
 export function changeOidcProvider(
-  before: { oidcIssuer: string | null; oidcClientId: string | null; oidcDomains: string[] | null } | undefined,
+  before:
+    | { oidcIssuer: string | null; oidcClientId: string | null; oidcDomains: string[] | null; oidcEmailProof: string | null }
+    | undefined,
   settings: OidcProviderSettings | undefined,
   encrypt: (clientSecret: string) => Buffer,
 ): OidcProviderChange {
@@ -30,7 +46,11 @@ export function changeOidcProvider(
 
   const oidcDomains = settings.domains.length > 0 ? parseDomains(settings.domains) : before?.oidcDomains;
   if (!oidcDomains) throw invalid('oidc_domains', 'must name at least one domain');
-  const change = { oidcIssuer, oidcClientId, oidcDomains };
+
+  const emailProof = settings.emailProof === undefined ? undefined : parseEmailProof(settings.emailProof);
+  // The operator chose the stored proof for the former issuer.
+  const oidcEmailProof = emailProof ?? (isNewIssuer ? 'claim' : before.oidcEmailProof);
+  const change = { oidcIssuer, oidcClientId, oidcDomains, oidcEmailProof };
 
   if (settings.clientSecret !== undefined) {
     const secret = requireText('oidc_client_secret', settings.clientSecret, 0, 1_000);
@@ -72,7 +92,15 @@ function parseIssuer(text: string): string {
   const url = URL.parse(requireText('oidc_issuer', text, 1, 500));
   if (!url || url.protocol !== 'https:' || url.username || url.password || url.search || url.hash)
     throw invalid('oidc_issuer', 'must be an https URL without credentials, query and fragment');
+  if (ENTRA_HOST.test(url.hostname) && ANY_TENANT.test(url.pathname))
+    throw invalid('oidc_issuer', "must be your own tenant's, such as https://login.microsoftonline.com/TENANT-ID/v2.0");
   return url.pathname === '/' ? url.origin : url.href;
+}
+
+function parseEmailProof(text: string): EmailProof {
+  const proof = EMAIL_PROOFS.find((each) => each === text);
+  if (!proof) throw invalid('oidc_email_proof', `must be one of ${EMAIL_PROOFS.join(', ')}`);
+  return proof;
 }
 
 function parseDomains(domains: string[]): string[] {

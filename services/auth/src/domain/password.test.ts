@@ -14,11 +14,11 @@ describe('passwords', () => {
     expect(await hashPassword('correct horse')).not.toBe(await hashPassword('correct horse'));
   });
 
-  it('are the same however their characters are composed', async () => {
+  it('match regardless of Unicode composition (NFC or NFD)', async () => {
     expect(await verifyPassword('Zoe\u0308 Zoe\u0308', await hashPassword('Zo\u00eb Zo\u00eb'))).toBe(true);
   });
 
-  it('verify against hashes of another cost, as a later version may set', async () => {
+  it('verify against hashes with other cost parameters, as a later version may set', async () => {
     // From the reference implementation's own tests.
     const foreign = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
     expect(await verifyPassword('password', foreign)).toBe(true);
@@ -26,7 +26,7 @@ describe('passwords', () => {
   });
 
   it.each(['', 'password', '$argon2i$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$AAAA', '$argon2id$v=16$m=64,t=1,p=1$c2FsdHNhbHQ$AAAA'])(
-    'never verify against what is no hash of ours: %s',
+    'never verify against a string that is not one of our hashes: %s',
     async (phc) => expect(await verifyPassword('password', phc)).toBe(false),
   );
 });
@@ -46,19 +46,19 @@ describe('a password', () => {
     'acmeresearch1',
     'annabelacme1',
     `${'password'.repeat(8)}x8f3kQz2pLw4`,
-  ])('that is well known, regular or made of names is refused: %s', async (password) => {
+  ])('that is well known, repetitive or made of names is refused: %s', async (password) => {
     expect(await passwordProblem(password, CONTEXT)).toMatch(/^is too easy to guess: /);
   });
 
   it.each(['x8f3kQz2pLw4', 'plum tart on a late tram', 'quiet otters mend clocks', 'дождь и крошки чая'])(
-    'may be: %s',
+    'is accepted if it is hard to guess: %s',
     async (password) => {
       expect(await passwordProblem(password, CONTEXT)).toBeUndefined();
     },
   );
 });
 
-describe('the time of a score', () => {
+describe('the time to score a password', () => {
   const words = Array.from({ length: 5 }, (_, i) => 'acme winterbottom '.repeat(12).slice(i, 200));
   beforeAll(() => passwordProblem('loads the dictionaries', words));
 
@@ -78,8 +78,8 @@ describe('the time of a score', () => {
     'a-b_c ',
     '😀',
   ];
-  // Without bounds, each of several of these takes more than a second.
-  it.each([...repeated, ...mixed])('is bounded for hostile text of 256 characters: %s', async (text) => {
+  // Without bounds in the scoring, several of these take more than a second each.
+  it.each([...repeated, ...mixed])('is bounded for a hostile password of 256 characters: %s', async (text) => {
     const password = text.repeat(256).slice(0, 256);
     const times = [];
     for (let i = 0; i < 2; i++) {

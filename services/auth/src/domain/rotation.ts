@@ -4,7 +4,7 @@ export interface KeyTimes {
   keyId: string;
   signFrom: Date;
   /** When the last long-lived token that the key signed expires. Null: it signed none. */
-  protectsUntil: Date | null;
+  protectedUntil: Date | null;
 }
 
 interface RotationPlan {
@@ -29,8 +29,11 @@ export const ANNOUNCE_MS = 10_000;
 
 /** Caller and operator tokens live for at most a minute. */
 export const CALLER_KEYS: RotationRules = { signForMs: DAY_MS, keepAfterMs: 600_000 };
-/** Access tokens of sign-in live for ten minutes. */
-export const TOKEN_KEYS: RotationRules = { signForMs: Infinity, keepAfterMs: 1_200_000 };
+/** The longest lifetime of an access token of sign-in that an installation may choose: a week. */
+export const MAX_ACCESS_TOKEN_SECONDS = 604_800;
+
+/** By the longest lifetime, because the setting may have been longer when a key signed. */
+export const TOKEN_KEYS: RotationRules = { signForMs: Infinity, keepAfterMs: (MAX_ACCESS_TOKEN_SECONDS + 600) * 1_000 };
 
 export function planRotation(keys: KeyTimes[], now: Date, rules: RotationRules): RotationPlan {
   const current = currentKey(keys, now);
@@ -53,7 +56,7 @@ export function currentKey<K extends KeyTimes>(keys: K[], now: Date): K | undefi
 export function retirementOf(key: KeyTimes, keys: KeyTimes[], { keepAfterMs }: RotationRules): Date | undefined {
   const later = keys.map(({ signFrom }) => signFrom.getTime()).filter((signFrom) => signFrom > key.signFrom.getTime());
   if (later.length === 0) return undefined;
-  return new Date(Math.max(Math.min(...later) + keepAfterMs, key.protectsUntil?.getTime() ?? 0));
+  return new Date(Math.max(Math.min(...later) + keepAfterMs, key.protectedUntil?.getTime() ?? 0));
 }
 
 export function stateOf(key: KeyTimes, keys: KeyTimes[], now: Date): 'announced' | 'signing' | 'verifying' {

@@ -22,6 +22,8 @@ interface Settings {
   oidcIssuer: string | null;
   oidcClientId: string | null;
   oidcDomains: string[] | null;
+  /** `claim`, `xms_edov` or `issuer`. */
+  oidcEmailProof: string | null;
 }
 
 /** Settings as they are read: without the client secret. */
@@ -34,7 +36,7 @@ export type OrganizationChange = { [Name in keyof Settings]?: Settings[Name] | u
 };
 export type OidcProviderChange = Pick<
   OrganizationChange,
-  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretEncrypted' | 'oidcDomains'
+  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretEncrypted' | 'oidcDomains' | 'oidcEmailProof'
 >;
 
 /** @throws ServiceError invalid_argument that names the first bad setting */
@@ -105,5 +107,6 @@ function toAuditView(settings: Settings) {
     oidc_issuer: settings.oidcIssuer,
     oidc_client_id: settings.oidcClientId,
     oidc_domains: settings.oidcDomains,
+    oidc_email_proof: settings.oidcEmailProof,
   };
 }

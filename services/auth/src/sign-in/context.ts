@@ -10,6 +10,8 @@ export interface SignInContext {
   db: Database;
   log: Logger;
   accessTokens: AccessTokens;
+  /** Lifetime of an access token in seconds. */
+  accessTokenSeconds: number;
   /** The public origin of this server, and the issuer of its tokens. */
   issuer: string;
   encrypters: Encrypters;

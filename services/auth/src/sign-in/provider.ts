@@ -16,7 +16,6 @@ import { errors, interactionPolicy, Provider } from './oidc-library.ts';
 import { isTransient, renderBusy, renderError } from './page-error.ts';
 import { logUser } from './request.ts';
 
-const ACCESS_TOKEN_SECONDS = 600;
 /** From its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
 export const CONSENT_SECONDS = 365 * 86_400;
@@ -28,7 +27,7 @@ const ASSERTION_SECONDS = 600;
 
 /** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. @param pairs the first one signs */
 export function createProvider(context: SignInContext, pairs: KeyPair[]) {
-  const { issuer, secrets, log } = context;
+  const { issuer, secrets, log, accessTokenSeconds } = context;
   const resource = context.accessTokens.audience;
   const { names, options } = cookieSettings(issuer);
   const fetches = new ClientFetches(context);
@@ -96,14 +95,14 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       },
     },
     ttl: {
-      AccessToken: ACCESS_TOKEN_SECONDS,
+      AccessToken: accessTokenSeconds,
       AuthorizationCode: 60,
       RefreshToken: REFRESH_TOKEN_SECONDS,
       Grant: CONSENT_SECONDS,
       Interaction: INTERACTION_SECONDS,
       Session: (_ctx, { loginTs }) => secondsLeft(loginTs),
       // Never issued, but oidc-provider requires a value.
-      IdToken: ACCESS_TOKEN_SECONDS,
+      IdToken: accessTokenSeconds,
     },
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),

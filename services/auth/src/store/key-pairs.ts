@@ -1,15 +1,18 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** Each kind has a table. Caller keys need no such column, because their tokens live for at most a minute. */
-const PROTECTS_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protects_until' };
-export type KeyKind = keyof typeof PROTECTS_UNTIL;
+/**
+ * The time until which a key must not be retired, by kind: each kind has its own table. Caller keys don't have the column, because every key verifies
+ * for longer than their tokens live, at most a minute.
+ */
+const PROTECTED_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protected_until' };
+export type KeyKind = keyof typeof PROTECTED_UNTIL;
 
 const KEY_PAIR = {
   keyId: column.text,
   privateKeyEncrypted: column.bytes,
   signFrom: column.timestamp,
-  protectsUntil: column.timestamp.orNull,
+  protectedUntil: column.timestamp.orNull,
 };
 type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
@@ -23,11 +26,11 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
     name: `list_${kind}s`,
     row: KEY_PAIR,
     text: `select key_id as "keyId", private_key_encrypted as "privateKeyEncrypted", sign_from as "signFrom",
-      ${PROTECTS_UNTIL[kind]} as "protectsUntil" from auth.${kind}s order by sign_from desc, key_id`,
+      ${PROTECTED_UNTIL[kind]} as "protectedUntil" from auth.${kind}s order by sign_from desc, key_id`,
   };
 }
 
-export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'>): Statement {
+export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectedUntil'>): Statement {
   return {
     name: `insert_${kind}`,
     text: `insert into auth.${kind}s (key_id, private_key_encrypted, sign_from) values ($1, $2, $3)`,
@@ -35,17 +38,20 @@ export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUnti
   };
 }
 
-/** Prevents the retirement of the key before this time. No row if it is retired already. */
+/**
+ * Records that a token key must not be retired before this time, which `planRotation` respects.
+ * @returns no row if the key is already retired
+ */
 export function protectUntil(keyId: string, until: Date): Statement<{ keyId: string }> {
   return {
     name: 'protect_until',
     row: { keyId: column.text },
-    text: `update auth.token_keys set protects_until = greatest(protects_until, $2) where key_id = $1 returning key_id as "keyId"`,
+    text: `update auth.token_keys set protected_until = greatest(protected_until, $2) where key_id = $1 returning key_id as "keyId"`,
     values: [keyId, until],
   };
 }
 
-/** Deletes key pairs. Their ids and times stay, for operators. */
+/** Deletes key pairs. Their ids and times of first use and retirement stay listed for operators. */
 export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
   return {
     name: `retire_${kind}s`,

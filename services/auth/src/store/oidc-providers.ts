@@ -7,6 +7,7 @@ const OIDC_PROVIDER = {
   clientSecretEncrypted: column.bytes.orNull,
   /** In lower case. */
   domains: column.textArray,
+  emailProof: column.text,
 };
 export type OidcProviderRow = column.RowOf<typeof OIDC_PROVIDER>;
 
@@ -16,7 +17,7 @@ export function findOidcProvider(organization: string): Statement<OidcProviderRo
     name: 'find_oidc_provider',
     row: OIDC_PROVIDER,
     text: `select oidc_issuer as issuer, oidc_client_id as "clientId", oidc_client_secret_encrypted as "clientSecretEncrypted",
-        oidc_domains as domains
+        oidc_domains as domains, oidc_email_proof as "emailProof"
       from auth.organizations where organization = $1 and oidc_issuer is not null and erasing_at is null`,
     values: [organization],
   };

@@ -19,6 +19,7 @@ const STORED = {
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
+  oidcEmailProof: column.text.orNull,
   createdAt: column.timestamp,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };

@@ -37,7 +37,7 @@ const EMPTY = {
   language: null,
 };
 
-/** The record of a call line with `fields` besides what is required. */
+/** The record of a call line with the required fields and `fields`. */
 function record(fields: object) {
   const outcome = parse({ ...REQUIRED, ...fields });
   if ('reason' in outcome) throw new Error(`${outcome.field}: ${outcome.reason}`);
@@ -50,13 +50,13 @@ const OPTIONAL = [
   'transcript', 'redacted_transcript', 'language', 'deleted',
 ]; // prettier-ignore
 
-test('what is absent or null is null, empty or the default', () => {
+test('an absent or null field becomes null, an empty list or its default', () => {
   expect(record({})).toEqual(EMPTY);
   expect(record(Object.fromEntries(OPTIONAL.map((field) => [field, null])))).toEqual(EMPTY);
   expect(record({ expert: {}, participants: [], notes: [], qa_blocks: [], deleted: false })).toEqual(EMPTY);
 });
 
-test('a whole record', () => {
+test('a line with every field becomes a full record', () => {
   const line = {
     project_id: UUID.toUpperCase(),
     call_type: 'meeting',
@@ -130,7 +130,7 @@ test('a whole record', () => {
   });
 });
 
-test('a deletion', () => {
+test('a deletion has only its organization and call id', () => {
   expect(parse({ ...REQUIRED, deleted: true })).toEqual({ record: { deleted: true, organization: 'acme', callId: 'call_1' } });
 });
 
@@ -143,7 +143,7 @@ test.each<[string, object]>([
   ...['pending', 'approved'].map((value): [string, object] => [value, { kta_approval_status: value }]),
   ['lowest rating', { rating: 1 }],
   ['highest rating', { rating: 5 }],
-  ['no cost, no time', { cost: 0, duration_minutes: 0 }],
+  ['a cost and a duration of 0', { cost: 0, duration_minutes: 0 }],
   ['long texts', { segment: 'x'.repeat(100_000), language: '' }],
   [
     'notes of two users',
@@ -154,11 +154,11 @@ test.each<[string, object]>([
       ],
     },
   ],
-])('takes %s', (_, fields) => {
+])('a line is accepted with %s', (_, fields) => {
   expect(record(fields)).toMatchObject({ callId: 'call_1' });
 });
 
-describe('refuses', () => {
+describe('a bad line is refused', () => {
   test.each<[string, object, string]>([
     ['type', { type: undefined }, 'is required'],
     ['type', { type: 'project' }, 'must be call'],
@@ -202,11 +202,11 @@ describe('refuses', () => {
     ['transcript[0].text', { transcript: [{ text: '\udc00' }] }, 'must not contain a lone surrogate'],
     ['transcript[1].start_seconds', { transcript: [{ text: '' }, { text: '', start_seconds: -1 }] }, 'must be at least 0'],
     ['redacted_transcript[0].start', { redacted_transcript: [{ text: '', start: 1 }] }, 'is not a known property'],
-  ])('%s of %j', (field, fields, reason) => {
+  ])('at %s: %j', (field, fields, reason) => {
     expect(parse({ ...REQUIRED, ...fields })).toEqual({ field, reason });
   });
 
-  test('each value outside the sets of states', () => {
+  test('with the list of allowed values for an unknown call_status', () => {
     const outcome = parse({ ...REQUIRED, call_status: 'finished' });
     expect(outcome).toMatchObject({
       field: 'call_status',
@@ -215,29 +215,29 @@ describe('refuses', () => {
   });
 });
 
-describe('an id that is left out', () => {
+describe('the id of a Q&A block without one', () => {
   const ids = (fields: object) => {
     const call = record({ qa_blocks: [{}, {}], ...fields });
     return call.deleted ? [] : call.qaBlocks.map(({ id }) => id);
   };
 
-  test('is a UUID that never changes', () => {
+  test('is a UUID derived from the call, so it never changes', () => {
     expect(ids({})).toEqual(['dbea5c57-87df-8543-b922-1316dbf4d703', 'a359fb76-80e1-8b72-bdd6-f14e12cd89ba']);
     for (const id of ids({})) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test('is another in each call, organization and place', () => {
+  test('differs by call, organization and position in the list', () => {
     const all = [...ids({}), ...ids({ id: 'call_2' }), ...ids({ organization: 'other' })];
     expect(new Set(all).size).toBe(6);
   });
 
-  test('is derived beside given ones, and may not meet them', () => {
+  test('does not depend on the ids of other blocks, and may not equal one of them', () => {
     expect(ids({ qa_blocks: [{ id: UUID }, {}] })).toEqual([UUID, ids({})[1]]);
     expect(parse({ ...REQUIRED, qa_blocks: [{ id: ids({})[1] }, {}] })).toMatchObject({ field: 'qa_blocks[1].id' });
   });
 });
 
-test('a note without text still names its user', () => {
+test('a note without text keeps its user', () => {
   expect(record({ notes: [{ email: 'ann@acme.example' }, { email: 'bob@acme.example', text: '' }] })).toMatchObject({
     notes: [
       { email: 'ann@acme.example', text: null },
@@ -246,7 +246,7 @@ test('a note without text still names its user', () => {
   });
 });
 
-test('an empty list of segments is no transcript, an empty text is one', () => {
+test('an empty list of segments stores no transcript, but an empty text stores one', () => {
   expect(record({ transcript: [], redacted_transcript: '' })).toMatchObject({
     transcripts: [{ kind: 'redacted', content: '' }],
   });
@@ -265,11 +265,11 @@ test.each([
   ['notes', MAX_ITEMS, (i: number) => ({ email: `${i}@acme.example` })],
   ['transcript', 20_000, () => ({ text: '' })],
   ['redacted_transcript', 20_000, () => ({ text: '' })],
-])('%s has at most %i items, and a longer list is refused by its length alone', (field, most, item) => {
+])('%s may have at most %i items, and a longer list is refused before its items are read', (field, max, item) => {
   const list = (length: number) => Array.from({ length }, (_, i) => item(i));
-  expect(parse({ ...REQUIRED, [field]: list(most) })).toHaveProperty('record');
-  const reason = `must have at most ${most} items`;
-  expect(parse({ ...REQUIRED, [field]: list(most + 1) })).toEqual({ field, reason });
-  // An item that is bad, too, is not looked at.
-  expect(parse({ ...REQUIRED, [field]: [0, ...list(most)] })).toEqual({ field, reason });
+  expect(parse({ ...REQUIRED, [field]: list(max) })).toHaveProperty('record');
+  const reason = `must have at most ${max} items`;
+  expect(parse({ ...REQUIRED, [field]: list(max + 1) })).toEqual({ field, reason });
+  // The first item is bad, too, but the reason is the length.
+  expect(parse({ ...REQUIRED, [field]: [0, ...list(max)] })).toEqual({ field, reason });
 });

@@ -66,7 +66,7 @@ function valuesOf(line: { expert: Record<string, unknown> | null }): Omit<Metada
 
 const segment = z.strictObject({
   speaker: nullableText.describe('Who speaks.'),
-  start_seconds: orNull(z.number().min(0)).describe('Seconds since the start of the call.'),
+  start_seconds: orNull(z.number().min(0)).describe('Since the start of the call.'),
   text: freeText.describe('What is said.'),
 });
 
@@ -76,15 +76,15 @@ const MAX_SEGMENTS = 20_000;
 const transcript = orNull(z.union([freeText, list(segment, { most: MAX_SEGMENTS })], 'must be text or a list of segments'));
 
 const note = z.strictObject({
-  email: email.describe('The user who wrote the note. A user has one note, which nobody else sees.'),
+  email: email.describe('The author. A user has one note, which nobody else sees.'),
   text: nullableText.describe('The note. Null: none.'),
 });
 
 const qaBlock = z.strictObject({
-  id: orNull(uuid).describe('Must not repeat within the call. Absent: derived from the call and the position.'),
+  id: orNull(uuid).describe('Unique within the call. Absent: derived from the call and the position.'),
   question: nullableText.describe('The question.'),
-  answer: nullableText.describe('The answer, as a self-contained statement.'),
-  section: nullableText.describe('Heading of the block.'),
+  answer: nullableText.describe('The answer, which can be read alone.'),
+  section: nullableText.describe('Heading above the question.'),
 });
 
 const call = z
@@ -92,17 +92,15 @@ const call = z
     type: z.literal('call'),
     deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
-    id: callId.describe('Identifies the call within the organization: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
+    id: callId.describe('Identifies the call: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
     ...shapeOf(LINE_FIELDS),
     expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
     qa_blocks: orDefault(list(qaBlock, { most: MAX_ITEMS }), []).describe('Questions and answers, in the order of the call.'),
-    conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
-    created_at: orNull(timestamp).describe('When the record was created. Absent: the stored time, or the time of this import.'),
-    notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never shows them.'),
-    transcript: transcript.describe('The verbatim transcript: plain text, or a list of segments.'),
-    redacted_transcript: transcript.describe(
-      'The transcript without names and other traces of the interviewee, in the same form.',
-    ),
+    conducted_by: orNull(email).describe('The user who conducted the call, and therefore sees it.'),
+    created_at: orNull(timestamp).describe('Absent: the stored time, or the time of this import.'),
+    notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never returns them.'),
+    transcript: transcript.describe('The verbatim transcript: plain text or segments.'),
+    redacted_transcript: transcript.describe('The transcript without traces of the interviewee, in the same form.'),
   })
   .transform((line, context): CallRecord => {
     const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({

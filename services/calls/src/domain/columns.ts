@@ -39,37 +39,33 @@ function fromExpert(property: string, description: string) {
 }
 
 const participant = z.strictObject({
-  name: nullableText.describe('Name of the participant.'),
+  name: nullableText.describe('The name.'),
   role: nullableText.describe('Any text, such as `host`.'),
-  email: orNull(email).describe('Need not be the e-mail address of a user.'),
+  email: orNull(email).describe('Any address, not only of a user.'),
 });
 
 /** A call's hashes depend on the order of the columns and of the parts of the stored JSON. Changing the order changes `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
-  projectId: fromLine(
-    column.uuid.orNull,
-    orNull(uuid),
-    'The project that the call belongs to. Null: only the user who conducted the call sees it in the tools.',
-  ),
+  projectId: fromLine(column.uuid.orNull, orNull(uuid), 'Null: only the user who conducted the call sees it in the tools.'),
   callType: fromLine(
     oneOf(CALL_TYPES),
     orDefault(z.enum(CALL_TYPES), 'interview'),
     '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
   ),
-  callStatus: fromLine(oneOf(CALL_STATUSES).orNull, orNull(z.enum(CALL_STATUSES)), 'Status of scheduling.'),
+  callStatus: fromLine(oneOf(CALL_STATUSES).orNull, orNull(z.enum(CALL_STATUSES)), 'State of scheduling.'),
   anonymityStatus: fromLine(
     oneOf(ANONYMITY_STATUSES).orNull,
     orNull(z.enum(ANONYMITY_STATUSES)),
-    'Status of redaction of the transcript. REST shows the redacted transcript once it is `complete`.',
+    'State of the redaction. REST returns the redacted transcript once this is `complete`.',
   ),
-  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call took place or is scheduled.'),
-  durationMinutes: amount('Length of the call in minutes.'),
+  date: fromLine(column.timestamp.orNull, orNull(timestamp), 'When the call takes place.'),
+  durationMinutes: amount('Length of the call.'),
   cost: amount('Recorded spend in the currency of the project.'),
-  rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), 'Rating of the call, 5 being best.'),
-  segment: text('Label that groups the calls of a project by kind of interviewee.'),
+  rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), '5 is best.'),
+  segment: text("Label that groups a project's calls by kind of interviewee."),
   source: text('Any text, such as the name of an expert network.'),
-  country: fromExpert('country', 'Country, in any spelling. `list_calls` compares it without regard to case.'),
+  country: fromExpert('country', 'Any spelling. `list_calls` ignores its case.'),
   jobTitle: fromExpert('job_title', 'Job title.'),
   employer: fromExpert('organization', 'The employer.'),
   name: fromExpert('name', 'The real name.'),
@@ -77,7 +73,7 @@ export const METADATA = {
   anonymizedName: fromLine(
     column.text.orNull,
     orNull(textOf(0, 200)),
-    'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
+    'Replaces the name at REST, if names are anonymized. Null: REST generates one.',
   ),
 };
 
@@ -93,7 +89,7 @@ export const CONTENT = {
   ktaApprovalStatus: fromLine(
     oneOf(KTA_APPROVAL_STATUSES).orNull,
     orNull(z.enum(KTA_APPROVAL_STATUSES)),
-    'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
+    'State of their review. REST calls it `key_takeaways_status`.',
   ),
   participants: fromLine(column.json<Participant[]>(), orDefault(list(participant, { most: MAX_ITEMS }), []), 'Who took part.'),
 };

@@ -18,15 +18,18 @@ export interface ExportedCall extends Metadata, Stored {
 interface LineInput {
   organization: string;
   call: ExportedCall;
-  /** E-mails by user id. A user who is missing is being deleted. */
+  /** E-mails by user id. A user without an entry is being deleted: `conducted_by` and their notes are omitted. */
   emails: Map<string, string>;
 }
 
-/** Renders a line. Long ones are rendered in the worker thread, which imports this module. */
+/** Renders a line. For long lines, the worker thread imports this module and calls it. */
 export const run: WorkerTask<LineInput, Uint8Array>['run'] = (input) => Buffer.from(JSON.stringify(exportLine(input)));
 export const lineWriter: WorkerTask<LineInput, Uint8Array> = { url: import.meta.url, run };
 
-/** Returns the line that imports as this call. If it would be too long for an import, it omits what an import derives by itself. */
+/**
+ * Returns the line that an import turns back into this call. From a line over MAX_LINE_BYTES it omits values that an import sets by itself: derived ids
+ * of Q&A blocks and the default call type. Other lines keep them, so that readers of an export have them.
+ */
 function exportLine({ organization, call, emails }: LineInput): object {
   const content = contentOf(call);
   const line = lineOf(organization, { ...call, ...content }, emails);
@@ -46,6 +49,7 @@ interface AllContent extends Content {
   transcripts: Record<Transcript['kind'], Transcript['content'] | null>;
 }
 
+/** Returns the call's content under the names of LINE_FIELDS. `contentJson` has the names of the REST API. */
 function contentOf(call: ExportedCall): AllContent {
   const { key_takeaways, key_takeaways_status, qa_blocks, verbatim, redacted, ...content } = JSON.parse(contentJson(call));
   return {

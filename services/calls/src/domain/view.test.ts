@@ -2,10 +2,11 @@ import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { expect, test } from 'vitest';
 import { fieldMaskOf, showsTranscripts } from './view.ts';
 
-const NEEDY: AllowedField[] = ['participants.email', 'transcripts.clean'];
+/** These fields show nothing unless the field that they extend is enabled, too. */
+const DEPENDENT: AllowedField[] = ['participants.email', 'transcripts.clean'];
 
-test.each(ALLOWED_FIELDS)('%s alone opens itself, unless it repeats another field', (field) => {
-  expect([...fieldMaskOf([field])]).toEqual(NEEDY.includes(field) ? [] : [field]);
+test.each(ALLOWED_FIELDS)('%s alone enables itself, unless it depends on another field', (field) => {
+  expect([...fieldMaskOf([field])]).toEqual(DEPENDENT.includes(field) ? [] : [field]);
 });
 
 test.each([
@@ -15,16 +16,16 @@ test.each([
   expect([...fieldMaskOf([field, needed])].toSorted()).toEqual([field, needed].toSorted());
 });
 
-test('all fields open all, and none opens none', () => {
+test('all allowed fields enable every field, and an empty list enables none', () => {
   expect(fieldMaskOf(ALLOWED_FIELDS)).toEqual(new Set(ALLOWED_FIELDS));
   expect(fieldMaskOf([])).toEqual(new Set());
 });
 
-test('unknown paths open no known field', () => {
+test('unknown paths enable no known field', () => {
   const mask = fieldMaskOf(['transcripts', 'interviewee', 'SUMMARY', 'toString']);
   expect(ALLOWED_FIELDS.filter((field) => mask.has(field))).toEqual([]);
 });
 
-test.each(ALLOWED_FIELDS)('%s alone may tell that there is a transcript where it shows one that is recorded', (field) => {
+test.each(ALLOWED_FIELDS)('%s alone reveals that a call has a transcript only if it shows a recorded transcript', (field) => {
   expect(showsTranscripts(fieldMaskOf([field]))).toBe(field === 'transcripts.verbatim' || field === 'transcripts.redacted');
 });

@@ -7,19 +7,20 @@ import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderToolResult } from '../domain/stored-json/index.ts';
 import { toBytes } from '../domain/response-json.ts';
-import { getUserCall as get } from '../store/get-user-call.ts';
+import { getUserCall as selectUserCall } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {
-  return rpc({ user: ['calls:read'] }, async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
-    const scope = callerScope(call);
+  return rpc({ user: ['calls:read'] }, async (request: GetUserCallRequest, rpcCall): Promise<GetUserCallResponse> => {
+    const scope = callerScope(rpcCall);
     const { callId, includeTranscript } = request;
-    const read = async (visible: string[]) =>
+    // Text that can't be an id gets the same response as an unknown id.
+    const read = async (projectIds: string[]) =>
       CALL_ID.test(callId)
-        ? db.read(scope, get(scope.organization, call.identity.userId, visible, callId, includeTranscript))
+        ? db.read(scope, selectUserCall(scope.organization, rpcCall.identity.userId, projectIds, callId, includeTranscript))
         : [];
-    // A user sees every call that they conducted, so only other calls need auth.
+    // Users always see the calls that they conducted. Only for other calls does auth have to say which projects they see.
     const [conducted] = await read([]);
-    const [row] = conducted ? [conducted] : await readAsUser(auth, call, (visible) => read([...visible.keys()]));
+    const [row] = conducted ? [conducted] : await readAsUser(auth, rpcCall, (projects) => read([...projects.keys()]));
     if (!row) throw notFound('There is no call with this id that you can see.');
     const include = {
       ktas: request.includeKeyTakeaways,

@@ -9,82 +9,86 @@ afterEach(() => void vi.useRealTimers());
 const ACME = { organization: 'acme' } as OrganizationIdentity;
 const CALL = { token: 'token' };
 
-/** An auth whose answers the test gives. */
-function askedAuth(validMs: number) {
-  const asked: PromiseWithResolvers<GetViewSettingsResponse>[] = [];
+/** A fake auth service. The test resolves its n-th response with `respond(n)`. */
+function fakeAuth(validMs: number) {
+  const requests: PromiseWithResolvers<GetViewSettingsResponse>[] = [];
   const auth = {
     getViewSettings: () => {
-      const question = Promise.withResolvers<GetViewSettingsResponse>();
-      asked.push(question);
-      return question.promise;
+      const response = Promise.withResolvers<GetViewSettingsResponse>();
+      requests.push(response);
+      return response.promise;
     },
   };
-  const answer = (n: number) =>
-    asked[n]!.resolve({ allowedFields: [], anonymize: false, version: n, changedAt: new Date(0), validMs });
-  return { asked, answer, settings: new CurrentSettings(auth as unknown as ConstructorParameters<typeof CurrentSettings>[0]) };
+  const respond = (n: number) =>
+    requests[n]!.resolve({ allowedFields: [], anonymize: false, version: n, changedAt: new Date(0), validMs });
+  return {
+    requests,
+    respond,
+    settings: new CurrentSettings(auth as unknown as ConstructorParameters<typeof CurrentSettings>[0]),
+  };
 }
 
 const versions = async (settings: Promise<{ version: number }>[]) => (await Promise.all(settings)).map(({ version }) => version);
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('where answers are valid for no time, a caller who comes while a question is under way gets the answer of a later one', async () => {
-  const { asked, answer, settings } = askedAuth(0);
+test('if responses may not be reused, a caller that arrives during a request shares the next request instead', async () => {
+  const { requests, respond, settings } = fakeAuth(0);
   const first = settings.of(ACME, CALL);
   vi.advanceTimersByTime(1);
   const later = [settings.of(ACME, CALL), settings.newest(ACME, CALL)];
   const elsewhere = settings.of({ ...ACME, organization: 'globex' }, CALL);
   await nextTurn();
-  // The second is that of `newest`.
-  expect(asked).toHaveLength(3);
-  answer(2);
-  answer(0);
+  // One for `first`, one that both later callers share, and one for the other organization.
+  expect(requests).toHaveLength(3);
+  respond(2);
+  respond(0);
   expect(await versions([first, elsewhere])).toEqual([0, 2]);
-  answer(1);
+  respond(1);
   expect(await versions(later)).toEqual([1, 1]);
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
 });
 
-test('an answer is used again as long as it is valid, counted from its question', async () => {
-  const { asked, answer, settings } = askedAuth(100);
+test('a response is reused while it is valid, counted from the start of its request', async () => {
+  const { requests, respond, settings } = fakeAuth(100);
   const first = settings.of(ACME, CALL);
   vi.advanceTimersByTime(90);
   const second = settings.of(ACME, CALL);
-  answer(0);
+  respond(0);
   expect(await versions([first, second])).toEqual([0, 0]);
   vi.advanceTimersByTime(10);
   expect(await versions([settings.of(ACME, CALL)])).toEqual([0]);
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   vi.advanceTimersByTime(1);
   const third = settings.of(ACME, CALL);
   await nextTurn();
-  answer(1);
+  respond(1);
   expect(await versions([third])).toEqual([1]);
 });
 
-test('the newest settings are those of a question that begins later', async () => {
-  const { asked, answer, settings } = askedAuth(100);
+test('newest() sends a new request, even while a cached response is valid', async () => {
+  const { requests, respond, settings } = fakeAuth(100);
   const first = settings.of(ACME, CALL);
-  answer(0);
+  respond(0);
   await first;
   vi.advanceTimersByTime(1);
   const newest = settings.newest(ACME, CALL);
   await nextTurn();
-  expect(asked).toHaveLength(2);
-  answer(1);
+  expect(requests).toHaveLength(2);
+  respond(1);
   expect(await versions([newest])).toEqual([1]);
   expect(await versions([settings.of(ACME, CALL)])).toEqual([1]);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
-test('a question that fails fails for those who asked it alone', async () => {
-  const { asked, answer, settings } = askedAuth(100);
+test('a failed request fails only the callers that shared it', async () => {
+  const { requests, respond, settings } = fakeAuth(100);
   const first = settings.of(ACME, CALL);
   vi.advanceTimersByTime(1);
   const later = settings.of(ACME, CALL);
   await nextTurn();
-  asked[0]!.reject(new Error('away'));
-  await expect(first).rejects.toThrow('away');
+  requests[0]!.reject(new Error('down'));
+  await expect(first).rejects.toThrow('down');
   await nextTurn();
-  answer(1);
+  respond(1);
   expect(await versions([later])).toEqual([1]);
 });

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
@@ -90,6 +90,7 @@ interface SettingOptions {
   oidcClientId?: string;
   oidcClientSecretStdin?: true;
   oidcDomains?: string[];
+  oidcEmailProof?: string;
 }
 
 function withSettings(target: Command): Command {
@@ -106,7 +107,14 @@ function withSettings(target: Command): Command {
     )
     .option('--oidc-client-id <id>', 'client id of this service at the provider')
     .option('--oidc-client-secret-stdin', 'read the client secret (one line) from standard input; it is never shown')
-    .option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example", domains);
+    .option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example", domains)
+    .addOption(
+      new Option(
+        '--oidc-email-proof <proof>',
+        'what proves an e-mail address at the first sign-in: the claim email_verified; also the claim xms_edov of Microsoft Entra; ' +
+          'or the issuer itself, if only your customer assigns its addresses (another issuer resets it to claim)',
+      ).choices(['claim', 'xms_edov', 'issuer']),
+    );
 }
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
@@ -116,10 +124,11 @@ async function settingsOf(options: SettingOptions): Promise<OrganizationSettings
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretStdin, oidcDomains } = options;
-  if (issuer === undefined && clientId === undefined && !oidcClientSecretStdin && !oidcDomains) return undefined;
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretStdin, oidcDomains, oidcEmailProof: emailProof } = options;
+  if (issuer === undefined && clientId === undefined && !oidcClientSecretStdin && !oidcDomains && emailProof === undefined)
+    return undefined;
   const clientSecret = oidcClientSecretStdin ? await readSecret('client secret', '--oidc-client-secret-stdin') : undefined;
-  return { issuer, clientId, clientSecret, domains: oidcDomains ?? [] };
+  return { issuer, clientId, clientSecret, domains: oidcDomains ?? [], emailProof };
 }
 
 function organizationJson({ allowedFields, ...organization }: Organization) {

@@ -19,13 +19,13 @@ import { z } from 'zod';
 const billingOffice = z.strictObject({
   type: z.literal('billing_office'),
   organization: organizationId,
-  name: text(1, 200).describe('Identifies the office within the organization. Names are compared exactly.'),
-  is_default: kept(z.boolean()).describe('Whether projects without an office get this one. True moves the default here.'),
+  name: text(1, 200).describe('Identifies the office. Names are compared exactly.'),
+  is_default: kept(z.boolean()).describe('Whether projects without an office get this one.'),
 });
 
 const member = z.strictObject({
-  email: email.describe('A user of the organization. The same user may not repeat with the same role.'),
-  role: orDefault(z.enum(['lead', 'member']), 'member').describe('Role of the user in the project.'),
+  email: email.describe('A user may not repeat with the same role.'),
+  role: orDefault(z.enum(['lead', 'member']), 'member').describe('The role in the project.'),
 });
 
 const project = z
@@ -36,17 +36,17 @@ const project = z
       .optional()
       .describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
-    id: uuid.describe('Identifies the project within the organization.'),
+    id: uuid.describe('Identifies the project.'),
     name: nullableText.describe('Name of the project.'),
     summary: nullableText.describe('Short description of the research scope.'),
-    status: nullableText.describe('Any text. Projects that are created by REST have `active`.'),
-    is_archived: orDefault(z.boolean(), false).describe('Whether tools hide the project unless archived projects are requested.'),
-    created_at: orNull(timestamp).describe('When the project was created. Absent: the stored time, or the time of this import.'),
-    created_by: orNull(email).describe('The user who created the project and therefore sees it.'),
-    billing_office_name: nullableText.describe('Name of a billing office that exists.'),
-    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe(
-      'The people of the project, as one list that replaces the stored one.',
+    status: nullableText.describe('Any text; `active` for projects created by REST.'),
+    is_archived: orDefault(z.boolean(), false).describe(
+      'Whether tools return the project only when archived ones are requested.',
     ),
+    created_at: orNull(timestamp).describe('Absent: the stored time, or the time of this import.'),
+    created_by: orNull(email).describe('The creator, who therefore sees the project.'),
+    billing_office_name: nullableText.describe('An existing billing office.'),
+    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe('The people of the project.'),
   })
   .superRefine(({ members }, context) => {
     const seen = new Set<string>();

@@ -9,13 +9,15 @@ const subject = [
   { key: 'id', value: 'acme' },
 ];
 
-it('gives a subject one counter for each limit, whoever brought the limit', () => {
-  const asked = [
+it('a subject has one counter per limit, whether a rule entry, an override or a default set the limit', () => {
+  const descriptors = [
     { entries: [...subject, { key: 'rule', value: '600/60' }] },
     { entries: subject, limit: { requestsPerUnit: 600, unit: 'MINUTE' as const } },
     { entries: subject },
   ];
-  const charges = asked.map((parts) => readDescriptor('call-research', RateLimitDescriptor.fromPartial(parts), defaults, 'it'));
+  const charges = descriptors.map((parts) =>
+    readDescriptor('call-research', RateLimitDescriptor.fromPartial(parts), defaults, 'it'),
+  );
   const rule = { requests: 600, periodSeconds: 60 };
   const charge = {
     key: 'rl:{call-research:kind=organization:id=acme}:600/60',

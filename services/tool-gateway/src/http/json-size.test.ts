@@ -3,7 +3,7 @@ import { sizeOfJson } from './json-size.ts';
 
 const size = (text: string) => sizeOfJson(Buffer.from(text));
 
-/** Counts by the parsed value. */
+/** The reference implementation: counts the values of the parsed JSON. */
 function counted(value: unknown): { values: number; depth: number } {
   if (typeof value !== 'object' || value === null) return { values: 1, depth: 0 };
   const inner = Object.values(value).map(counted);
@@ -27,10 +27,10 @@ it.each([
   '{"a":1,"b":[true,null,"],"]}',
   '{"{":{"[":[{"a":"\\\\\\""}]}}',
   ' { "a" : [ { } , [ ] ] } ',
-])('%s', (text) => {
+])('counts as many values as the parsed text has: %s', (text) => {
   expect(size(text)).toEqual(counted(JSON.parse(text)));
 });
 
-it.each(['', '"', '"\\', ']]]', ',,,', '[[['])('takes %j, which is no JSON', (text) => {
+it.each(['', '"', '"\\', ']]]', ',,,', '[[['])('does not throw for %j, which is not JSON', (text) => {
   expect(() => size(text)).not.toThrow();
 });

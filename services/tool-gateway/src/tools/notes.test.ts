@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { LISTED } from '../protocol/serve-tools.ts';
 
 /**
- * What the specification notes about a field, and the words by which a model learns it. A path begins with `in` for a parameter and with
- * `out` for a field of an answer; its other steps are properties, through lists.
+ * Facts in the specification about a field, and the words in its description that tell them to a model. A path begins with `in`
+ * for a parameter and with `out` for a response field; the rest are property names, with lists left out.
  */
 const NOTES: [tool: string, path: string, note: RegExp][] = [
   ['get_call', 'in.call_id', /id from list_calls/],
@@ -90,7 +90,7 @@ const NOTES: [tool: string, path: string, note: RegExp][] = [
   ['list_projects', 'out.next_cursor', /Opaque.*Pass as cursor.*null on the last/],
 ];
 
-/** What the specification notes about a tool as a whole. */
+/** Facts in the specification about a tool as a whole, and the words in the tool's description. */
 const ABOUT: [tool: string, note: RegExp][] = [
   ['get_call', /summary, key takeaways, questions and answers.*the transcript only on request/],
   ['get_call', /Names and identity are original/],
@@ -115,10 +115,10 @@ function schemaAt(name: string, path: string): Schema | undefined {
   return schema;
 }
 
-it.each(NOTES)('%s tells of %s what the specification notes: %s', (tool, path, note) => {
+it.each(NOTES)('%s has in the description of %s the fact from the specification: %s', (tool, path, note) => {
   expect(schemaAt(tool, path)?.description).toMatch(note);
 });
 
-it.each(ABOUT)('%s tells of itself: %s', (tool, note) => {
+it.each(ABOUT)('%s has in its own description: %s', (tool, note) => {
   expect(LISTED.find(({ name }) => name === tool)?.description).toMatch(note);
 });

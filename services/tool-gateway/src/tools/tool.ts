@@ -15,6 +15,8 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
   /** The ids of the rows of a result, for the log. Absent: the tool isn't a list. */
   ids?: (value: z.output<Output>) => string[];
+  /** The size up to which hosts should pass a result on to the model, in characters. Absent: the host's own limit, which may cut a long result. */
+  maxResultChars?: number;
   /** What a model should know about the result for these arguments, if anything: a second text in the result. */
   hint?: (input: z.output<Input>) => string | undefined;
 }
@@ -44,7 +46,7 @@ function isClosedList(schema: z.core.$ZodType): boolean {
   return 'innerType' in def ? isClosedList(def.innerType as z.core.$ZodType) : def.type === 'enum';
 }
 
-export function describeTool({ name, title, description, input, output }: Tool) {
+export function describeTool({ name, title, description, input, output, maxResultChars }: Tool) {
   return {
     name,
     title,
@@ -52,6 +54,8 @@ export function describeTool({ name, title, description, input, output }: Tool) 
     inputSchema: schemaOf(input, 'input'),
     outputSchema: schemaOf(output, 'output'),
     annotations: { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    // Claude's hosts read it.
+    ...(maxResultChars !== undefined && { _meta: { 'anthropic/maxResultSizeChars': maxResultChars } }),
   };
 }
 

@@ -274,6 +274,13 @@ export interface OidcProvider {
   hasClientSecret: boolean;
   /** Domains, in lower case, whose verified e-mail addresses link a user at the first sign-in. */
   domains: string[];
+  /**
+   * What proves that an e-mail address belongs to the person who signs in:
+   * - `claim`: the provider states `email_verified: true`.
+   * - `xms_edov`: also Microsoft Entra's claim that its directory owns the domain of the address.
+   * - `issuer`: every address from this issuer is accepted, because only one firm assigns them.
+   */
+  emailProof: string;
 }
 
 /** Changes of the organization's OpenID provider. Absent settings are unchanged. */
@@ -292,6 +299,8 @@ export interface OidcProviderSettings {
     | undefined;
   /** Empty: unchanged, because a provider has at least one domain. */
   domains: string[];
+  /** `claim`, `xms_edov` or `issuer`. Another issuer resets it to `claim`. */
+  emailProof?: string | undefined;
 }
 
 /** The fields of the call detail that the organization sees. */
@@ -1182,7 +1191,7 @@ export const Organization: MessageFns<Organization> = {
 };
 
 function createBaseOidcProvider(): OidcProvider {
-  return { issuer: "", clientId: "", hasClientSecret: false, domains: [] };
+  return { issuer: "", clientId: "", hasClientSecret: false, domains: [], emailProof: "" };
 }
 
 export const OidcProvider: MessageFns<OidcProvider> = {
@@ -1198,6 +1207,9 @@ export const OidcProvider: MessageFns<OidcProvider> = {
     }
     for (const v of message.domains) {
       writer.uint32(34).string(v!);
+    }
+    if (message.emailProof !== "") {
+      writer.uint32(42).string(message.emailProof);
     }
     return writer;
   },
@@ -1247,6 +1259,14 @@ export const OidcProvider: MessageFns<OidcProvider> = {
             message.domains.push(reader.string());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.emailProof = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1273,6 +1293,11 @@ export const OidcProvider: MessageFns<OidcProvider> = {
         ? globalThis.Boolean(object.has_client_secret)
         : false,
       domains: globalThis.Array.isArray(object?.domains) ? object.domains.map((e: any) => globalThis.String(e)) : [],
+      emailProof: isSet(object.emailProof)
+        ? globalThis.String(object.emailProof)
+        : isSet(object.email_proof)
+        ? globalThis.String(object.email_proof)
+        : "",
     };
   },
 
@@ -1290,6 +1315,9 @@ export const OidcProvider: MessageFns<OidcProvider> = {
     if (message.domains?.length) {
       obj.domains = message.domains;
     }
+    if (message.emailProof !== "") {
+      obj.emailProof = message.emailProof;
+    }
     return obj;
   },
 
@@ -1302,12 +1330,13 @@ export const OidcProvider: MessageFns<OidcProvider> = {
     message.clientId = object.clientId ?? "";
     message.hasClientSecret = object.hasClientSecret ?? false;
     message.domains = object.domains?.map((e) => e) || [];
+    message.emailProof = object.emailProof ?? "";
     return message;
   },
 };
 
 function createBaseOidcProviderSettings(): OidcProviderSettings {
-  return { issuer: undefined, clientId: undefined, clientSecret: undefined, domains: [] };
+  return { issuer: undefined, clientId: undefined, clientSecret: undefined, domains: [], emailProof: undefined };
 }
 
 export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
@@ -1323,6 +1352,9 @@ export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
     }
     for (const v of message.domains) {
       writer.uint32(34).string(v!);
+    }
+    if (message.emailProof !== undefined) {
+      writer.uint32(42).string(message.emailProof);
     }
     return writer;
   },
@@ -1372,6 +1404,14 @@ export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
             message.domains.push(reader.string());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.emailProof = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1398,6 +1438,11 @@ export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
         ? globalThis.String(object.client_secret)
         : undefined,
       domains: globalThis.Array.isArray(object?.domains) ? object.domains.map((e: any) => globalThis.String(e)) : [],
+      emailProof: isSet(object.emailProof)
+        ? globalThis.String(object.emailProof)
+        : isSet(object.email_proof)
+        ? globalThis.String(object.email_proof)
+        : undefined,
     };
   },
 
@@ -1415,6 +1460,9 @@ export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
     if (message.domains?.length) {
       obj.domains = message.domains;
     }
+    if (message.emailProof !== undefined) {
+      obj.emailProof = message.emailProof;
+    }
     return obj;
   },
 
@@ -1427,6 +1475,7 @@ export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
     message.clientId = object.clientId ?? undefined;
     message.clientSecret = object.clientSecret ?? undefined;
     message.domains = object.domains?.map((e) => e) || [];
+    message.emailProof = object.emailProof ?? undefined;
     return message;
   },
 };

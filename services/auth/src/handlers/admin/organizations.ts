@@ -120,6 +120,7 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
             clientId: row.oidcClientId!,
             hasClientSecret: row.oidcHasClientSecret,
             domains: row.oidcDomains!,
+            emailProof: row.oidcEmailProof!,
           },
     oidcRedirectUri: redirectUriOf(toolsUrl, row.organization),
   };

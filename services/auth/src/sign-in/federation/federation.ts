@@ -100,7 +100,7 @@ export class Federation {
       const found = await this.#find(organization);
       if (found?.issuer !== issuer) throw new SignInRefusal('provider changed');
       const identity = await redeem(this.#partyOf(organization, found), parameters, pending);
-      const user = await this.#userOf(pending, identity, found.domains);
+      const user = await this.#userOf(pending, identity, found);
       const details = { address: forwardedAddress(request) };
       const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
       await this.#context.db.run(credentialScopeNow(organization), entry);
@@ -116,13 +116,13 @@ export class Federation {
   }
 
   /** Links the identity by its e-mail at the first sign-in. Later, the subject alone identifies the user. @throws SignInRefusal */
-  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, domains: string[]) {
+  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, provider: OidcProviderRow) {
     const { db } = this.#context;
     const { subject } = identity;
     const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
     if (linked?.disabledAt) throw new SignInRefusal('disabled user', subject);
     if (linked) return linked;
-    const email = await linkableEmail(identity, domains);
+    const email = await linkableEmail(identity, provider);
     const account = { organization, issuer, subject };
     const user = await db.transact(credentialScopeNow(organization), (query) => linkByEmail(query, account, email));
     if (typeof user === 'string') throw new SignInRefusal(user, email);

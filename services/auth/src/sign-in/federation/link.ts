@@ -1,10 +1,12 @@
 import type { Query } from '@crs/kit/data/database';
 import { fold, isEmail, unstorable } from '@crs/kit/text';
+import type { EmailProof } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findLinkedUser, insertIdentity } from '../../store/identities.ts';
+import type { OidcProviderRow } from '../../store/oidc-providers.ts';
 import { findUser } from '../../store/users.ts';
 import { SignInRefusal } from './refusals.ts';
-import type { Identity } from './relying-party.ts';
+import type { EmailClaims, Identity } from './relying-party.ts';
 
 interface LinkedUser {
   userId: string;
@@ -12,13 +14,34 @@ interface LinkedUser {
   sessionVersion: number;
 }
 
-/** The e-mail address that can link an identity to a user. @throws SignInRefusal if there is none */
-export async function linkableEmail({ subject, email }: Identity, domains: readonly string[]): Promise<string> {
-  const { address, isVerified } = await email();
-  if (typeof address !== 'string' || !isEmail(address) || unstorable(address) || isVerified !== true)
-    throw new SignInRefusal('unverified e-mail', subject);
+/**
+ * The e-mail address that can link an identity to a user. Only the claim `email` counts: people choose their own `preferred_username`.
+ * @throws SignInRefusal if there is none
+ */
+export async function linkableEmail(
+  { subject, email }: Identity,
+  { domains, emailProof }: Pick<OidcProviderRow, 'domains' | 'emailProof'>,
+): Promise<string> {
+  const claims = await email();
+  const address = typeof claims.email === 'string' ? claims.email : '';
+  const isUsable = isEmail(address) && !unstorable(address);
+  const missing = isUsable ? missingProof(claims, emailProof as EmailProof) : 'email is missing';
+  if (missing) throw new SignInRefusal('unverified e-mail', `${subject}: ${missing}`, { missing });
   if (!domains.includes(fold(address).split('@')[1]!)) throw new SignInRefusal('foreign domain', subject);
   return address;
+}
+
+/** Microsoft Entra sends `xms_edov` as a boolean, a number or a text, by the kind of account. */
+const ENTRA_TRUE: unknown[] = [true, 1, '1', 'true'];
+
+/** @returns what the claims lack to prove the address; undefined if they prove it */
+function missingProof({ email_verified, xms_edov }: EmailClaims, proof: EmailProof): string | undefined {
+  if (email_verified === true) return undefined;
+  if (email_verified !== undefined) return 'email_verified is not true';
+  if (proof === 'issuer') return undefined;
+  if (proof === 'claim') return 'email_verified is missing';
+  if (ENTRA_TRUE.includes(xms_edov)) return undefined;
+  return xms_edov === undefined ? 'email_verified and xms_edov are missing' : 'xms_edov is not true';
 }
 
 /**

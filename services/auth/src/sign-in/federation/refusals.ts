@@ -29,8 +29,9 @@ export class SignInRefusal extends Error {
    */
   readonly detail: string | undefined;
 
-  constructor(reason: keyof typeof MESSAGES, detail?: string, cause?: unknown) {
-    super(MESSAGES[reason], { cause });
+  /** @param missing what the provider's claims lack, for the page */
+  constructor(reason: keyof typeof MESSAGES, detail?: string, { cause, missing }: { cause?: unknown; missing?: string } = {}) {
+    super(missing === undefined ? MESSAGES[reason] : `${MESSAGES[reason]} (${missing})`, { cause });
     this.reason = reason;
     this.detail = detail;
   }
@@ -42,7 +43,7 @@ export function providerFault(cause: unknown): SignInRefusal {
   const fetchError = causes.find((each) => each instanceof GuardedFetchError);
   const isUnavailable = fetchError !== undefined || causes.some((each) => each instanceof Response && each.status >= 500);
   const fault = cause instanceof AuthorizationResponseError ? 'provider error' : 'invalid answer';
-  return new SignInRefusal(isUnavailable ? 'provider away' : fault, fetchError?.reason ?? messagesOf(cause), cause);
+  return new SignInRefusal(isUnavailable ? 'provider away' : fault, fetchError?.reason ?? messagesOf(cause), { cause });
 }
 
 /** The messages of an error and its causes, for the log. Text of the provider, which may contain tokens, is left out. */

@@ -28,7 +28,15 @@ export interface Checks {
 export interface Identity {
   subject: string;
   /** The provider's claims about the e-mail, from the userinfo endpoint if the id token has none. @throws SignInRefusal */
-  email: () => Promise<{ address: unknown; isVerified: unknown }>;
+  email: () => Promise<EmailClaims>;
+}
+
+/** Claims as the provider sent them, of any type. Undefined: not sent. */
+export interface EmailClaims {
+  email: unknown;
+  email_verified: unknown;
+  /** Microsoft Entra's: whether its directory owns the domain of the address. Only of an id token that has the address. */
+  xms_edov: unknown;
 }
 
 export function newChecks(): Checks {
@@ -71,10 +79,10 @@ export function redeem(party: RelyingParty, parameters: URLSearchParams, checks:
       email: () =>
         blamingProvider(async () => {
           const isElsewhere = claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
-          const { email, email_verified } = isElsewhere
-            ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-            : claims;
-          return { address: email, isVerified: email_verified };
+          if (!isElsewhere)
+            return { email: claims['email'], email_verified: claims['email_verified'], xms_edov: claims['xms_edov'] };
+          const { email, email_verified } = await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+          return { email, email_verified, xms_edov: undefined };
         }),
     };
   });

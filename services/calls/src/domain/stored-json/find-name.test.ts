@@ -7,7 +7,7 @@ import { splitDetail } from './parts.ts';
 import { sampleRecord } from '../../../test/_sample.ts';
 import { isName } from './transcript.ts';
 
-/** The participants of a call with the interviewee Eva Maria Smith, as they are shown to those who see her as X. */
+/** Renders the participants of a call whose interviewee Eva Maria Smith is shown as `as`. */
 function participants(names: (string | [name: string | null, email: string])[], as: string | undefined = 'X') {
   const each = names.map((it) => ({
     name: typeof it === 'string' ? it : it[0],
@@ -18,12 +18,13 @@ function participants(names: (string | [name: string | null, email: string])[], 
   return JSON.parse(`{${fillParticipants(splitDetail(detail.join('')).participants, true, as).slice(1)}}`).participants;
 }
 
+/** Renders a transcript of `text` with the interviewee shown as X. */
 function label(text: string, name = 'Eva Maria Smith'): string {
   const transcripts: Transcript[] = [{ kind: 'redacted', content: text }];
   return JSON.parse(fillNames(encode(sampleRecord({ name, transcripts })).transcripts.redacted!, 'X'));
 }
 
-describe('the interviewee as a participant or a speaker', () => {
+describe('the interviewee among participants and speakers', () => {
   test.each([
     'Eva Maria Smith',
     'EVA  MARIA\u00a0SMITH',
@@ -44,7 +45,7 @@ describe('the interviewee as a participant or a speaker', () => {
     '[00:00:05] Eva Maria Smith',
     '**Eva Maria Smith**',
     '<v Eva Maria Smith>',
-  ])('is found as %j', (name) => {
+  ])('is recognized as %j', (name) => {
     expect(isName(name, toNamePattern('Eva Maria Smith'))).toBe(true);
     expect(participants([[name, 'eva@contoso.example']])).toEqual([{ name: 'X', role: null }]);
   });
@@ -66,7 +67,7 @@ describe('the interviewee as a participant or a speaker', () => {
     '(Contoso)',
     ', ',
     '',
-  ])('is not %j', (name) => {
+  ])('is not recognized in %j', (name) => {
     const other = [{ name, role: null, email: 'ann@crs.example' }];
     expect(participants([[name, 'ann@crs.example']])).toEqual(other);
   });
@@ -81,7 +82,7 @@ describe('the interviewee as a participant or a speaker', () => {
     ['', ''],
     [' \u200b ', ''],
     ['\u200b', ' '],
-  ])('is, as %j, not the other person %j', (name, other) => {
+  ])('named %j is not confused with %j', (name, other) => {
     expect(isName(other, toNamePattern(name))).toBe(false);
   });
 
@@ -94,11 +95,11 @@ describe('the interviewee as a participant or a speaker', () => {
     ['E', 'e'],
     ['(Eva)', '(EVA)'],
     ['**', '**'],
-  ])('is, recorded as %j, found as %j', (name, found) => {
+  ])('recorded as %j is recognized as %j', (name, found) => {
     expect(isName(found, toNamePattern(name))).toBe(true);
   });
 
-  test('loses the e-mail address wherever it stands, and nobody else does', () => {
+  test('loses the e-mail address in every entry that has it, and other participants keep theirs', () => {
     const listed: [string | null, string][] = [
       ['Ann', 'ann@crs.example'],
       ['Dr. Eva Maria Smith', 'Eva@contoso.example'],
@@ -112,16 +113,16 @@ describe('the interviewee as a participant or a speaker', () => {
       { name: null, role: null },
     ]);
     const recorded = listed.map(([name, email]) => ({ name, role: null, email }));
-    expect(JSON.parse(`{${shownAsRecorded(recorded)}}`).participants).toEqual(recorded);
+    expect(JSON.parse(`{${renderAsRecorded(recorded)}}`).participants).toEqual(recorded);
   });
 });
 
-function shownAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
+function renderAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
   const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: recorded }));
   return fillParticipants(splitDetail(detail.join('')).participants, true, undefined).slice(1);
 }
 
-describe('the label of a line', () => {
+describe('the speaker label of a transcript line', () => {
   test.each([
     ['[00:00:05] Eva Maria Smith: a', '[00:00:05] X: a'],
     ['00:00:05 Eva Maria Smith: a', '00:00:05 X: a'],
@@ -147,8 +148,8 @@ describe('the label of a line', () => {
     ['<v Eva Maria Smith>a: b', '<v X>a: b'],
     ['<v.loud Eva Maria Smith, CFO>a</v> <v Ann>b</v> <v eva maria smith>c', '<v.loud X, CFO>a</v> <v Ann>b</v> <v X>c'],
     ['<v Eva Maria Smith>Eva Maria Smith: a', '<v X>X: a'],
-  ])('%j is shown as %j', (text, shown) => {
-    expect(label(`Ann: b\n${text}\nAnn: c`)).toBe(`Ann: b\n${shown}\nAnn: c`);
+  ])('is replaced in %j, which becomes %j', (text, expected) => {
+    expect(label(`Ann: b\n${text}\nAnn: c`)).toBe(`Ann: b\n${expected}\nAnn: c`);
   });
 
   test.each([
@@ -164,11 +165,11 @@ describe('the label of a line', () => {
     '<v Ann>Eva Maria Smith</v>',
     '<v Eva>a',
     '<v Eva Brown>a: b',
-  ])('%j stays', (text) => {
+  ])('is not recognized in %j, which stays', (text) => {
     expect(label(`${text}\nAnn: b`)).toBe(`${text}\nAnn: b`);
   });
 
-  test('is found in linear time, whatever the text holds', { timeout: 30_000 }, () => {
+  test('is found in linear time, whatever the text contains', { timeout: 30_000 }, () => {
     const pieces = ['<v ', '<v. ', '[0:05] ', '1. ', '**', '\u200b', 'Dr. ', '(', ',', '<', ':', '00:'];
     const names = ['Eva', '('.repeat(1_000), 'Dr. '.repeat(1_000), 'a, '.repeat(1_000), '\u200ba'.repeat(100_000)];
     const started = process.cpuUsage();

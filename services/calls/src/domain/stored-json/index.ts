@@ -1,6 +1,7 @@
 /**
- * Calls are stored as REST's JSON, split into the parts that a field mask shows or hides, with placeholders for the interviewee's name and for
- * e-mails. So a page of list items or details needs no parsing, and only callers who see another name have texts rewritten.
+ * Calls are stored as the JSON of REST responses, split into the parts that a field mask includes or omits, so that reading them needs no parsing.
+ * In the stored texts, placeholders mark the interviewee's name and e-mail address. They are removed for organizations that see the original name, and
+ * replaced by another name for organizations that have anonymization turned on.
  */
 export { encode, FORMAT_VERSION } from './encode.ts';
 export {

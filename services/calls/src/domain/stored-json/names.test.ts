@@ -10,33 +10,33 @@ const named = (name: string | null, anonymizedName: string | null = null, employ
 const anonymized = (...args: Parameters<typeof named>) => shownName(named(...args), SECRET);
 
 describe('the shown name', () => {
-  test('is the recorded one where names are not anonymized', () => {
+  test('is the recorded name if names are not anonymized', () => {
     expect(shownName(named('Eva', 'Expert 7'), undefined)).toBe('Eva');
     expect(shownName(named(null, 'Expert 7'), undefined)).toBeNull();
   });
 
-  test('is the recorded anonymized one where they are', () => {
+  test('is the recorded anonymized name if names are anonymized', () => {
     expect(anonymized('Eva', 'Expert 7')).toBe('Expert 7');
   });
 
-  test('is a pseudonym where none is recorded', () => {
+  test('is a pseudonym if names are anonymized and no anonymized name is recorded', () => {
     expect(anonymized('Eva')).toMatch(/^Expert [A-Z2-7]{8}$/);
     expect(anonymized('Eva', ' ')).toBe(anonymized('Eva'));
   });
 
-  test('is null where no name is recorded', () => {
+  test('is null if no name is recorded', () => {
     expect(anonymized(null)).toBeNull();
     expect(anonymized(null, 'Expert 7')).toBeNull();
   });
 });
 
 describe('a pseudonym', () => {
-  // As long as secrets never rotate, the names derived from them may not change either.
+  // Clients recognize a person by this name. The secret never rotates, so only a changed derivation could change it.
   test('never changes', () => {
     expect(anonymized('Eva Muster')).toBe('Expert RLQUVFQ2');
   });
 
-  test('is of 5 bytes, most significant first', () => {
+  test('encodes 5 bytes, so each of its 8 characters takes all 32 values', () => {
     const names = Array.from({ length: 2000 }, (_, i) => anonymized(`Expert ${i}`)!.slice('Expert '.length));
     for (let position = 0; position < 8; position++) {
       expect(new Set(names.map((name) => name[position])).size).toBe(32);
@@ -44,7 +44,7 @@ describe('a pseudonym', () => {
     expect(new Set(names).size).toBe(2000);
   });
 
-  test('is the same in any case', () => {
+  test('ignores the case of name and employer', () => {
     expect(anonymized('eVA mUSTER', null, 'INITECH')).toBe(anonymized('Eva Muster'));
   });
 
@@ -69,19 +69,26 @@ describe('a pseudonym', () => {
   });
 });
 
-describe('what replaces the name elsewhere', () => {
+describe('the replacement for the name in participants and transcripts', () => {
   test.each<[string, string | null, string | null, boolean, boolean, string | undefined]>([
-    ['shown as recorded: nothing', 'Eva', 'Expert 7', true, false, undefined],
-    ['anonymized: what is shown', 'Eva', 'Expert 7', true, true, 'Expert 7'],
-    ['anonymized, no alias: what is shown', 'Eva', null, true, true, anonymized('Eva')!],
-    ['not enabled: the alias', 'Eva', 'Expert 7', false, false, 'Expert 7'],
-    ['not enabled and anonymized: the alias', 'Eva', 'Expert 7', false, true, 'Expert 7'],
-    ['not enabled, no alias: the role', 'Eva', null, false, false, 'Interviewee'],
-    ['not enabled and anonymized, no alias: the role', 'Eva', null, false, true, 'Interviewee'],
-    ['not enabled, blank alias: the role', 'Eva', '', false, false, 'Interviewee'],
-    ['no name recorded: nothing', null, 'Expert 7', false, true, undefined],
-    ['blank name: nothing, as it names nobody', ' ', 'Expert 7', false, true, undefined],
-  ])('%s', (_, name, alias, enabled, anonymize, replacement) => {
+    ['absent if the name is shown as recorded', 'Eva', 'Expert 7', true, false, undefined],
+    ['the alias if the name is anonymized', 'Eva', 'Expert 7', true, true, 'Expert 7'],
+    ['the pseudonym if the name is anonymized and has no alias', 'Eva', null, true, true, anonymized('Eva')!],
+    ['the alias if the field is not enabled', 'Eva', 'Expert 7', false, false, 'Expert 7'],
+    ['the alias if the field is not enabled and the name is anonymized', 'Eva', 'Expert 7', false, true, 'Expert 7'],
+    ['the role if the field is not enabled and there is no alias', 'Eva', null, false, false, 'Interviewee'],
+    [
+      'the role if the field is not enabled, the name is anonymized and there is no alias',
+      'Eva',
+      null,
+      false,
+      true,
+      'Interviewee',
+    ],
+    ['the role if the field is not enabled and the alias is blank', 'Eva', '', false, false, 'Interviewee'],
+    ['absent if no name is recorded', null, 'Expert 7', false, true, undefined],
+    ['absent if the recorded name is blank', ' ', 'Expert 7', false, true, undefined],
+  ])('is %s', (_, name, alias, enabled, anonymize, replacement) => {
     expect(replacementFor(named(name, alias), enabled, anonymize ? SECRET : undefined)).toBe(replacement);
   });
 });

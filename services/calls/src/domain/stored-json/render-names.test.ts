@@ -16,7 +16,7 @@ const textOf = (call: DetailRow, view: DetailView) => [...renderDetail(call, vie
 const detailOf = (call: DetailRow, view: DetailView) => JSON.parse(textOf(call, view));
 
 describe("the interviewee's name", () => {
-  test('stands as recorded where it is enabled and not anonymized', () => {
+  test('is shown as recorded if it is enabled and not anonymized', () => {
     const text = textOf(sampleCall({ anonymizedName: 'Expert 7' }), OPEN_VIEW);
     expect(text).toContain('EVA MUSTER: Good morning.');
     expect(text).not.toContain('Expert 7');
@@ -26,9 +26,9 @@ describe("the interviewee's name", () => {
     ['anonymized', 'Expert 7', ANONYMIZING, 'Expert 7', 'Expert 7'],
     ['not enabled', 'Expert 7', NOT_ENABLED, undefined, 'Expert 7'],
     ['not enabled, without an alias', null, NOT_ENABLED, undefined, 'Interviewee'],
-  ])('where it is %s, the same stands in every place', (_, anonymizedName, view, shown, elsewhere) => {
+  ])('is replaced alike in participants, speakers and labels if it is %s', (_, anonymizedName, view, expectedName, elsewhere) => {
     const call = detailOf(sampleCall({ anonymizedName }), view);
-    expect(call.interviewee.name).toBe(shown);
+    expect(call.interviewee.name).toBe(expectedName);
     expect(call.participants.map(({ name }: { name: unknown }) => name)).toEqual(['Ann', elsewhere, null]);
     expect(call.transcripts[0].text).toBe(
       `Ann: Hello.\n${elsewhere}: Good morning.\n${elsewhere}: to go on.\n${elsewhere}: off the record.`,
@@ -55,7 +55,7 @@ describe("the interviewee's name", () => {
   ];
   const cases = names.flatMap((name) => views.map(([how, view]): [string, string, DetailView] => [name, how, view]));
 
-  test.each(cases)('%j, %s, leaves no trace', (name, _how, view) => {
+  test.each(cases)('%j leaves no trace if it is %s', (name, _how, view) => {
     const spellings = [name, name.normalize('NFD'), name.normalize('NFC'), name.toUpperCase(), name.toLowerCase(), ` ${name}\t`];
     const same = spellings.filter((spelling) => fold(spelling.trim()) === fold(name.trim()));
     const segments = same.flatMap((it) => [
@@ -79,7 +79,7 @@ describe("the interviewee's name", () => {
     expect(fold(json(seen))).not.toContain(fold(json(name.trim()).slice(1, -1)));
   });
 
-  test('is not looked for in what is said', () => {
+  test('stays in running text, such as answers and the summary', () => {
     const answers = ['Eva Muster: left.', 'I am Eva Muster.'];
     const qaBlocks = answers.map((answer) => ({ id: '', question: null, answer, section: null }));
     const call = detailOf(sampleCall({ qaBlocks, summary: 'Eva Muster: CFO' }), ANONYMIZING);
@@ -87,14 +87,14 @@ describe("the interviewee's name", () => {
     expect(call.transcripts[2].text).toBe('A: Eva Muster: left.\n\nA: I am Eva Muster.');
   });
 
-  test('rendering changes nothing in the call', () => {
+  test('is replaced without changing the call object', () => {
     const call = sampleCall();
     textOf(call, ANONYMIZING);
     expect(call).toEqual(sampleCall());
   });
 });
 
-/** All strings in a value. */
+/** All strings in a value, however deeply nested. */
 function strings(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];

@@ -26,11 +26,11 @@ describe('a list item', () => {
     expect(itemOf(ALLOWED_FIELDS)).toBe(`${start},"segment":"Customers","source":"Network","has_transcript":true}`);
   });
 
-  test('leaves out what is not enabled', () => {
+  test('leaves out fields that are not enabled', () => {
     expect(itemOf([])).toBe(`${start},"has_transcript":false}`);
   });
 
-  test('shows as null what is empty', () => {
+  test('shows empty fields as null', () => {
     const empty = {
       durationMinutes: null,
       date: null,
@@ -60,8 +60,8 @@ describe('a list item', () => {
     [['transcripts.redacted'], true, true],
     [['transcripts.verbatim'], false, false],
     [['transcripts.clean', 'qa_blocks'], true, false],
-  ])('with %j and hasVerbatim %s, has_transcript is %s', (fields, hasVerbatim, shown) => {
-    expect(JSON.parse(itemOf(fields, hasVerbatim ? {} : { transcripts: [] })).has_transcript).toBe(shown);
+  ])('with the fields %j (verbatim transcript stored: %s) shows has_transcript as %s', (fields, hasVerbatim, expected) => {
+    expect(JSON.parse(itemOf(fields, hasVerbatim ? {} : { transcripts: [] })).has_transcript).toBe(expected);
   });
 });
 
@@ -110,7 +110,7 @@ describe('the call detail', () => {
     );
   });
 
-  test('with nothing recorded has null, empty lists and an interviewee', () => {
+  test('of a call without optional values has nulls, empty lists and an interviewee object', () => {
     const empty = sampleCall({
       projectId: null,
       callStatus: null,
@@ -145,7 +145,7 @@ describe('the call detail', () => {
     expect(Object.keys(rest)).toHaveLength(12);
   });
 
-  test('with nothing enabled has the rest', () => {
+  test('without any enabled field has only the fields that every call has', () => {
     expect(detailOf(sampleCall(), viewOf())).toEqual({
       call_id: 'call_1',
       project_id: '11111111-2222-4333-8444-555555555555',
@@ -179,7 +179,7 @@ describe('the call detail', () => {
     ['transcripts.verbatim', 'verbatim'],
     ['transcripts.redacted', 'redacted'],
     ['transcripts.clean', 'clean'],
-  ])('without %s, exactly %j are absent', (field, ...absent) => {
+  ])('without %s lacks exactly %j', (field, ...absent) => {
     const paths = (view: DetailView) => {
       const { transcripts, ...rest } = detailOf(sampleCall(), view);
       return [...pathsOf(rest), ...transcripts.map(({ kind }: { kind: string }) => kind)];
@@ -188,7 +188,7 @@ describe('the call detail', () => {
   });
 });
 
-/** The paths of all keys, those of list items once. */
+/** The paths of all keys. A key that several list items have is listed once. */
 function pathsOf(value: unknown): string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap(pathsOf))].map((path) => `[].${path}`);
   if (typeof value !== 'object' || value === null) return [];
@@ -205,28 +205,28 @@ describe('transcript entries', () => {
     [{ verbatim: true, redacted: false, clean: true }, ['verbatim', 'clean']],
     [{ verbatim: true, redacted: true, clean: false }, ['verbatim', 'redacted']],
     [{ verbatim: false, redacted: false, clean: false }, []],
-  ])('are those asked for: %j', (include, shown) => {
-    expect(kinds(sampleCall(), { ...OPEN_VIEW, include })).toEqual(shown);
+  ])('are those that the request includes: %j', (include, expected) => {
+    expect(kinds(sampleCall(), { ...OPEN_VIEW, include })).toEqual(expected);
   });
 
-  test('asking opens nothing that is not enabled', () => {
+  test('are absent if the request includes them but they are not enabled', () => {
     expect(kinds(sampleCall(), without('transcripts.verbatim', 'transcripts.redacted'))).toEqual(['clean']);
     expect(kinds(sampleCall(), without('qa_blocks'))).toEqual(['verbatim', 'redacted']);
   });
 
   test.each([null, 'not_requested', 'started', 'errored'] as const)(
-    'redacted is none while redaction is %s',
+    'have no redacted one while its redaction is %s',
     (anonymityStatus) => {
       expect(kinds(sampleCall({ anonymityStatus }), OPEN_VIEW)).toEqual(['verbatim', 'clean']);
     },
   );
 
-  test('what is not recorded is none', () => {
+  test('do not have a kind that is not recorded', () => {
     expect(kinds(sampleCall({ transcripts: [] }), OPEN_VIEW)).toEqual(['clean']);
     expect(kinds(sampleCall({ qaBlocks: [] }), OPEN_VIEW)).toEqual(['verbatim', 'redacted']);
   });
 
-  test('an empty text is one', () => {
+  test('have an entry for an empty text', () => {
     const transcripts: CallRecord['transcripts'] = [{ kind: 'verbatim', content: '' }];
     expect(kinds(sampleCall({ transcripts, qaBlocks: [] }), OPEN_VIEW)).toEqual(['verbatim']);
   });

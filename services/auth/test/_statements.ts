@@ -1,0 +1,127 @@
+import { digestOf } from '@crs/kit/api-key';
+import { ANN, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import * as keys from '../src/store/api-keys.ts';
+import * as audit from '../src/store/audit.ts';
+import * as consents from '../src/store/consents.ts';
+import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
+import * as erasures from '../src/store/erasures.ts';
+import * as identities from '../src/store/identities.ts';
+import { findOidcProvider } from '../src/store/oidc-providers.ts';
+import * as organizations from '../src/store/organizations.ts';
+import * as projects from '../src/store/projects.ts';
+import { putProjects } from '../src/store/put-roles.ts';
+import * as encrypted from '../src/store/encrypted-values.ts';
+import * as users from '../src/store/users.ts';
+
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const NEW = '00000000-0000-4000-8000-0000000000aa';
+
+/**
+ * Every SQL statement of the service on tables with rows of organizations. `testing/test/row-level-security.test.ts` sends each entry for one
+ * organization, in a transaction that it rolls back, and fails if a statement of the store is missing here. An entry returns statements for the test to
+ * send; functions that send several themselves get `query`.
+ */
+export const statements: SendStatements[] = [
+  async ({ id }, query) => {
+    const digest = digestOf(`a new key of ${id}`);
+    const key = { keyId: 'key_new', prefix: 'crk_', label: '', readOnly: false, digest, expiresInSeconds: 0 };
+    await keys.insertApiKey(query, id, key);
+    return [keys.lookUpKey(digest)];
+  },
+  ({ id }) => [keys.findLiveKey(id, KEY), keys.touchKey(id, KEY), keys.listApiKeys(id), keys.revokeApiKey(id, KEY)],
+  ({ id }) => {
+    const counted = { organization: id, actor: 'a', action: 'b', target: id, outcome: 'c', address: '', countedAs: Buffer.of(1) };
+    return [
+      audit.auditEntry(id, 'a', 'b', id),
+      audit.countFirst(counted),
+      audit.countAgain(counted),
+      audit.listAudit([id], 10),
+      audit.listAuditAfter([id], 0, 10),
+      audit.deleteOldEntries(180, 1_000),
+    ];
+  },
+  ({ id, annId }) => [
+    consents.insertConsent(id, { grantId: 'grant_new', userId: annId, client: id, scopes: [], expiresInSeconds: 60 }),
+    consents.findLiveConsent(id, GRANT),
+    consents.touchConsent(id, GRANT),
+    consents.listConsents(id),
+    consents.listConsentsOfUser(id, annId),
+  ],
+  async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
+  async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
+  async ({ id }, query) => {
+    const domain = `new.${id}.example`;
+    await setDomains(query, id, [domain]);
+    return [findDomainOwner(domain)];
+  },
+  async ({ id }, query) => {
+    await query(erasures.markOrganization(id));
+    return [erasures.removeProjects(id, FIRST), erasures.removeUsers(id, FIRST)];
+  },
+  async ({ id }, query) => {
+    await query(erasures.markOrganization(id));
+    await erasures.removeOrganization(query, id);
+    return [organizations.insertOrganization(id, { name: id })];
+  },
+  async ({ id }, query) => {
+    await erasures.markProject(query, id, PROJECT);
+    return [projects.findErasingProjects(id, [PROJECT]), erasures.removeProject(id, PROJECT)];
+  },
+  async ({ id }, query) => {
+    await query(erasures.markUser(id, ANN));
+    await erasures.removeUser(query, id, ANN);
+  },
+  ({ id, annId, bobId }) => [
+    identities.findLinkedUser(id, ISSUER, SUBJECT),
+    identities.insertIdentity(id, { issuer: ISSUER, subject: 'new', userId: bobId }),
+    identities.deleteIdentities(id, annId),
+  ],
+  async ({ id }, query) => {
+    const [before] = await query(organizations.findOrganization(id));
+    await organizations.updateOrganization(query, before!, { name: `${id} again` });
+    return [
+      organizations.organizationExists(id),
+      organizations.findViewSettings(id),
+      organizations.listOrganizations([id]),
+      findOidcProvider(id),
+    ];
+  },
+  async (_tenant, query) => {
+    const [found] = await query(encrypted.encryptedUnder('organizations', '0', 1));
+    return [
+      encrypted.countEncrypted('organizations'),
+      encrypted.notEncryptedUnder('organizations', 'another', 1),
+      encrypted.replaceEncrypted('organizations', [{ row: found!.row, before: found!.encrypted, after: found!.encrypted }]),
+    ];
+  },
+  ({ id, annId }) => [
+    projects.insertProjects(id, [{ projectId: NEW, createdBy: annId }]),
+    projects.findProjects(id, [PROJECT]),
+    projects.projectPeople(id, PROJECT),
+    projects.visibleProjects(id, annId),
+    projects.visibilityVersion(id, annId),
+    projects.describeProjects(id, [PROJECT]),
+  ],
+  async ({ id, annId }, query) => {
+    const role = { projectId: PROJECT, userId: annId, role: 'member' } as const;
+    await projects.addRole(query, id, role);
+    await projects.removeRole(query, id, role);
+  },
+  async ({ id, annId }, query) =>
+    void (await putProjects(query, id, [{ projectId: PROJECT, createdBy: null, roles: [{ userId: annId, role: 'member' }] }])),
+  ({ id, annId }) => [
+    users.insertUser(id, { email: 'new@crs.example', name: id, passwordHash: null }),
+    users.findUser(id, ANN),
+    users.listUsers(id),
+    users.findUsersByEmail(id, [ANN]),
+    users.exportUsers(id, ''),
+    users.findEmails(id, [annId]),
+    users.updateUser(id, annId, { email: ANN, name: `${id} again`, passwordHash: null }),
+    users.setPassword(id, annId, 'a hash'),
+    users.endSessions(id, annId),
+    users.findLiveUser(id, annId),
+    users.lockEnabledUser(id, annId),
+    users.setUserDisabled(id, ANN, true),
+    users.setUserDisabled(id, ANN, false),
+  ],
+];

@@ -1,0 +1,86 @@
+// Sends every SQL statement of the calls service, for testing/test/row-level-security.test.ts.
+
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import { CALL, callLine, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.ts';
+import { fieldMaskOf } from '../src/domain/view.ts';
+import * as erase from '../src/store/erase.ts';
+import { exportCalls } from '../src/store/export-calls.ts';
+import * as feed from '../src/store/feed.ts';
+import { getCall } from '../src/store/get-call.ts';
+import { getUserCall } from '../src/store/get-user-call.ts';
+import * as importCalls from '../src/store/import-calls.ts';
+import { listCalls, listDetails } from '../src/store/list-calls.ts';
+import { listChanges, listChangesWithDetails } from '../src/store/list-changes.ts';
+import { listUserCalls } from '../src/store/list-user-calls.ts';
+import { ensureNameSecret } from '../src/store/name-secrets.ts';
+import { run as prepare } from '../src/store/prepare-call.ts';
+import { projectSegments } from '../src/store/project-segments.ts';
+
+const YEAR = { start: new Date('2025-01-01Z'), end: new Date('2026-01-01Z'), limit: 10 };
+const FIRST_PAGE = { ...YEAR, offset: 0, updatedSince: undefined };
+const CHANGED = { ...FIRST_PAGE, updatedSince: YEAR.start };
+const VIEW = {
+  mask: fieldMaskOf(ALLOWED_FIELDS),
+  include: { verbatim: true, redacted: true, clean: true },
+  anonymize: true,
+};
+const FEED_PAGE = { after: 0, deletedAfter: 0, limit: 10 };
+const OWN_CALLS = { mine: true, visible: [], filters: {}, after: null, limit: 10 };
+const LATER = { at: new Date('2100-01-01Z'), id: 'z' };
+
+/** Every statement of the service. */
+export const statements: SendStatements[] = [
+  ({ id, annId }) => [
+    listCalls(id, FIRST_PAGE),
+    listCalls(id, { ...FIRST_PAGE, offset: 1 }),
+    listCalls(id, CHANGED),
+    listDetails(id, FIRST_PAGE, VIEW),
+    listDetails(id, CHANGED, VIEW),
+    getCall(id, CALL, VIEW),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId }),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId, after: LATER }),
+    listUserCalls(id, { ...OWN_CALLS, userId: annId, mine: false, visible: [PROJECT] }),
+    getUserCall(id, annId, [PROJECT], CALL, true),
+    projectSegments(id, [PROJECT]),
+    exportCalls(id, ''),
+    feed.findFeedSecret(id),
+    listChanges(id, FEED_PAGE),
+    listChangesWithDetails(id, FEED_PAGE, VIEW),
+    importCalls.findRepeated(id, [CALL], [lineHashOf(lineOf(id))]),
+    importCalls.discardPlans(),
+  ],
+  async ({ id, annId }, query, connection) => {
+    const call = preparedCall(id);
+    await importCalls.stageCalls(query, connection, [call]);
+    const stored = await query(importCalls.findStored(id, [CALL]));
+    const notes = call.notes.map(({ text }) => ({ userId: annId, text: text! }));
+    // With another hash of its references, the call is written again.
+    const hashes = { lineHash: lineHashOf(lineOf(id)), referencesHash: Buffer.of(1) };
+    const changes = changesOf(stored, [{ ...call, ...hashes, position: 0, conductedBy: annId, notes }], new Date());
+    await importCalls.writeCalls(query, connection, id, changes);
+  },
+  async ({ id, annId }, query) => {
+    await erase.eraseUser(query, id, annId);
+    return [erase.eraseProjectCalls(id, PROJECT, 10)];
+  },
+  ({ id }) => [importCalls.deleteCalls(id, [CALL]), erase.eraseChanges(id, '')],
+  ({ id }) => [erase.eraseCalls(id, '')],
+  async ({ id }, query) => {
+    await importCalls.moveDays(query, id, new Map([['2020-01-01', 1]]));
+    await feed.appendChanges(query, id, [{ callId: CALL, changedAt: new Date(), deleted: false }], new Date());
+  },
+  async ({ id }, query) => {
+    await erase.eraseRest(query, id);
+    await ensureNameSecret(query, id);
+    return [feed.beginFeed(id)];
+  },
+];
+
+const lineOf = (id: string) => Buffer.from(JSON.stringify(callLine(id)));
+
+function preparedCall(id: string): PreparedCall {
+  const parsed = prepare(lineOf(id));
+  if (!('record' in parsed) || parsed.record.deleted) throw new Error('The line is refused.');
+  return parsed.record;
+}

@@ -1,0 +1,26 @@
+// Sends every SQL statement of the entities service, for testing/test/row-level-security.test.ts.
+
+import { PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import * as entities from '../src/store/entities.ts';
+import { listEntities } from '../src/store/list-entities.ts';
+
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const PAGE = { projectId: PROJECT, type: null, limit: 10 };
+const LATER = { createdAt: new Date('2100-01-01Z'), entityId: FIRST };
+
+/** Every statement of the service. */
+export const statements: SendStatements[] = [
+  ({ id }) => [
+    listEntities(id, { ...PAGE, after: null }),
+    listEntities(id, { ...PAGE, after: LATER }),
+    entities.exportEntities(id, null),
+    entities.findStored(id, [PROJECT]),
+    entities.deleteEntities(id, [PROJECT]),
+  ],
+  ({ id }) => [entities.eraseEntities(id, FIRST)],
+  ({ id }) => [entities.eraseProjectEntities(id, PROJECT)],
+  async ({ id }, query) => {
+    const [stored] = await query(entities.exportEntities(id, null));
+    return [entities.putEntities(id, [{ ...stored!, name: `${id} again`, recordHash: Buffer.of(1) }])];
+  },
+];

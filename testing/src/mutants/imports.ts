@@ -1,0 +1,51 @@
+import type { Mutation } from './mutation.ts';
+
+const BATCH = 'packages/records/src/import-batch.ts';
+const CALLS_BATCH_TEST = ['services/calls/test/import-batches.test.ts'];
+const RECORD_TEST = ['services/calls/src/domain/call-record.test.ts'];
+
+/** Imports: what they refuse, and what they take for unchanged. */
+export const imports: Mutation[] = [
+  {
+    name: 'a batch may have 1,001 lines',
+    file: BATCH,
+    find: 'lines.length > MAX_LINES ||',
+    replace: 'lines.length > MAX_LINES + 1 ||',
+    tests: CALLS_BATCH_TEST,
+  },
+  {
+    name: 'a line may be longer than 8 MiB',
+    file: BATCH,
+    find: 'if (json.length > MAX_LINE_BYTES) return TOO_LONG;',
+    replace: '',
+    tests: CALLS_BATCH_TEST,
+  },
+  {
+    name: 'a line is stored that names another organization than the operator token',
+    file: BATCH,
+    find: 'result.record.organization !== organization',
+    replace: `result.record.organization === ''`,
+    tests: ['services/auth/test/import-batches.test.ts'],
+  },
+  {
+    name: 'a text of the longest length is refused',
+    file: 'packages/records/src/import-record.ts',
+    find: 'length >= min && length <= max',
+    replace: 'length >= min && length < max',
+    tests: RECORD_TEST,
+  },
+  {
+    name: 'a call that is imported again counts as changed',
+    file: 'services/calls/src/domain/changes.ts',
+    find: 'if (now?.recordHash.equals(recordHash)) return false;',
+    replace: '',
+    tests: ['services/calls/test/round-trip.test.ts'],
+  },
+  {
+    name: 'a call is stored that names a project of another organization',
+    file: 'services/calls/src/handlers/import-records.ts',
+    find: 'if (projectId !== null && !projects.has(projectId)) return',
+    replace: 'if (projectId !== null && !projects) return',
+    tests: ['services/calls/test/bad-lines.test.ts'],
+  },
+];

@@ -1,0 +1,92 @@
+/** Rows in every tenant table, for tests that organizations are isolated. */
+import type { Query } from '@crs/kit/data/database';
+import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { PoolClient } from 'pg';
+import type { World } from './world.ts';
+
+/** An organization with rows in every tenant table. All its ids are the same in each organization. */
+export interface Tenant {
+  id: string;
+  annId: string;
+  bobId: string;
+}
+
+/**
+ * Sends statements of a service for an organization, in a transaction that is rolled back afterwards. The returned statements are sent last, in their
+ * order.
+ */
+export type SendStatements = (tenant: Tenant, query: Query, connection: PoolClient) => object[] | Promise<object[] | void>;
+
+export const ANN = 'ann@crs.example';
+export const BOB = 'bob@crs.example';
+export const PROJECT = '11111111-2222-4333-8444-555555555555';
+export const CALL = 'call-same';
+export const KEY = 'key_same';
+export const GRANT = 'grant_same';
+export const ISSUER = 'https://idp.example';
+export const SUBJECT = 'same';
+/** Idempotency keys of projects that were created by REST. */
+export const CREATION = { completed: 'completed', abandoned: 'abandoned', old: 'old' };
+/** The lease of a creation that was abandoned. */
+export const LEASE = PROJECT;
+
+/** The line from which the call of an organization is imported. */
+export const callLine = (organization: string) => ({
+  type: 'call',
+  organization,
+  id: CALL,
+  created_at: '2025-03-01T10:00:00Z',
+  project_id: PROJECT,
+  conducted_by: ANN,
+  segment: organization,
+  transcript: organization,
+  notes: [{ email: ANN, text: organization }],
+});
+
+/** Stores rows of an organization in every tenant table. Its id is in all texts. */
+export async function fillTenant(world: World, id: string): Promise<Tenant> {
+  const of = { organization: id };
+  await world.load([
+    { type: 'organization', id, name: id, write_surface: true },
+    ...[ANN, BOB].map((email) => ({ type: 'user', ...of, email, name: `${email} of ${id}` })),
+  ]);
+  await world.query('update auth.users set user_id = md5(email)::uuid where organization = $1', [id]);
+  await world.load([
+    { type: 'billing_office', ...of, name: 'Zurich', is_default: true },
+    { type: 'project', ...of, id: PROJECT, name: id, created_by: ANN, members: [{ email: BOB, role: 'lead' }] },
+    callLine(id),
+    { type: 'call', ...of, id: 'call-deleted' },
+    { type: 'call', ...of, id: 'call-deleted', deleted: true },
+    { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
+  ]);
+  const oidcProvider = { issuer: ISSUER, clientId: 'crs', clientSecret: 'hush', domains: [`${id}.example`] };
+  const operator = await world.operator.operator(id);
+  await world.operator.auth.updateOrganization({ settings: { oidcProvider } as OrganizationSettings }, operator);
+  await world.createKey(id);
+  await world.operator.auth.createToken({ email: ANN, scopes: [], expiresInSeconds: 0 }, operator);
+  const { rows } = await world.query('select user_id as id from auth.users where organization = $1 order by email', [id]);
+  const tenant = { id, annId: rows[0].id, bobId: rows[1].id };
+  for (const [text, ...values] of statementsOf(tenant)) await world.query(text, [id, ...values]);
+  return tenant;
+}
+
+/** Inserts by SQL the rows that no request creates, or that a request would create with other ids and times. */
+function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
+  const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
+    values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
+  return [
+    ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
+    ['update auth.api_keys set key_id = $2 where organization = $1', KEY],
+    ['update auth.grants set grant_id = $2 where organization = $1', GRANT],
+    ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
+    [
+      `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'b', $2)`,
+      id,
+    ],
+    [`update calls.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`],
+    ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
+    [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
+    [creation, CREATION.abandoned, PROJECT, LEASE, null, '0'],
+    [creation, CREATION.old, PROJECT, LEASE, null, '2 days'],
+  ];
+}

@@ -1,0 +1,35 @@
+import type { SendStatements } from '@crs/testing/tenant-rows';
+import { statements as ofAuth } from '../../services/auth/test/_statements.ts';
+import { statements as ofCalls } from '../../services/calls/test/_statements.ts';
+import { statements as ofEntities } from '../../services/entities/test/_statements.ts';
+import { statements as ofProjects } from '../../services/projects/test/_statements.ts';
+
+/** A service, and its statements on tables of organizations. */
+export interface Service {
+  name: string;
+  statements: SendStatements[];
+  /** The statements that reach rows of other organizations, on tables without row-level security: auth finds the organization of a key or a domain there. */
+  unprotected?: string[];
+  /** Statements for operators above organizations, or for all organizations. They have no predicate on one. */
+  ofAll?: string[];
+  /** Statements that use only a table's columns, not its rows. */
+  withoutRows?: string[];
+}
+
+export const SERVICES: Service[] = [
+  {
+    name: 'auth',
+    statements: ofAuth,
+    unprotected: ['claim_domains', 'find_domain_owner', 'insert_key_directory', 'look_up_key', 'release_domains', 'remove_keys'],
+    ofAll: [
+      'delete_old_audit',
+      'count_encrypted_organizations',
+      'encrypted_under_organizations',
+      'not_encrypted_under_organizations',
+      'replace_encrypted_organizations',
+    ],
+  },
+  { name: 'calls', statements: ofCalls, withoutRows: ['stage_calls', 'stage_notes'] },
+  { name: 'entities', statements: ofEntities },
+  { name: 'projects', statements: ofProjects },
+];

@@ -86,7 +86,7 @@ interface HttpResponse {
   body: Record<string, unknown>;
 }
 
-/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws if there is no response within 20 s */
+/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws Error without a response within 20 s */
 function requester(origin: string, host?: string) {
   return (method: string, path: string, headers: Record<string, string> = {}, body?: object): Promise<HttpResponse> => {
     const content = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };

@@ -25,7 +25,7 @@ interface InteractionVisit extends Visit {
   interaction: Interaction;
 }
 
-/** Signs a user in and asks for consent, on pages at `/sign-in/<uid>`. */
+/** Signs a user in and gets the user's consent, on pages at `/sign-in/<uid>`. */
 export class Interactions {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;

@@ -23,8 +23,8 @@ export interface FormOptions {
 type FormError = Pick<SignInRefused, 'status' | 'error'>;
 
 /**
- * The sign-in form of an authorization and of `/connections`. It asks for the e-mail, then for the organization unless that is known, then
- * for the password. Each page submits all earlier input again, so the server keeps no state.
+ * The sign-in form of an authorization and of `/connections`. Its pages request the e-mail, then the organization unless it is known, then
+ * the password. Each page submits all earlier input again, so the server keeps no state.
  */
 export class SignInForm {
   readonly #context: SignInContext;
@@ -50,7 +50,7 @@ export class SignInForm {
   /**
    * Handles a submitted form.
    * @param uid of the authorization that continues afterwards, if any
-   * @returns undefined if the response asks for more input, refuses the sign-in, or leads to the organization's own provider
+   * @returns undefined if the response is a page for further input, refuses the sign-in, or leads to the organization's own provider
    */
   async submit(visit: Visit, form: FormOptions, uid?: string): Promise<SignInAccepted | undefined> {
     const { request, response } = visit;
@@ -86,7 +86,7 @@ export class SignInForm {
     return ask({ status: 429, error: `Too many attempts. Wait ${wait}, then try again.` });
   }
 
-  /** Sends the page that asks for the missing input. @param chooses whether the user wants to name another organization */
+  /** Sends the page for the missing input. @param chooses whether the user wants to name another organization */
   async #showStep(
     visit: Visit,
     form: FormOptions,

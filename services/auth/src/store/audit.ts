@@ -43,7 +43,7 @@ export interface CountedEntry {
   countedAs: Buffer;
 }
 
-/** Counts an action in this minute's entry. No row if there is no such entry yet. */
+/** Counts an action in this minute's entry. No row if the entry doesn't exist yet. */
 export function countAgain({ organization, countedAs }: CountedEntry): Statement<{ auditId: string }> {
   return {
     name: 'count_audit_again',

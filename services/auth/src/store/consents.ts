@@ -64,7 +64,7 @@ export function listConsentsOfUser(organization: string, userId: string): Statem
   };
 }
 
-/** Also deletes what oidc-provider stores under the consent. @returns undefined if there is no such consent */
+/** Also deletes what oidc-provider stores under the consent. @returns undefined if the consent doesn't exist */
 export async function revokeConsent(query: Query, organization: string, grantId: string): Promise<ConsentRow | undefined> {
   const [row] = await query({
     name: 'revoke_grant',

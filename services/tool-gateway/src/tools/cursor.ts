@@ -30,7 +30,7 @@ export class PageCursors {
       .digest('base64');
   }
 
-  /** @returns null if there is no next page */
+  /** @returns null on the last page */
   make(next: Position | undefined, now = Date.now()): string | null {
     if (!next) return null;
     const plain = JSON.stringify([next.at.getTime(), next.id, now + VALID_MS]);

@@ -15,7 +15,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
   /** The ids of the rows of a result, for the log. Absent: the tool isn't a list. */
   ids?: (value: z.output<Output>) => string[];
-  /** The size up to which hosts should pass a result on to the model, in characters. Absent: the host's own limit, which may cut a long result. */
+  /** The maximum size, in characters, of results that hosts should pass on to the model. Absent: the host's own limit, which may cut a long result. */
   maxResultChars?: number;
   /** What a model should know about the result for these arguments, if anything: a second text in the result. */
   hint?: (input: z.output<Input>) => string | undefined;

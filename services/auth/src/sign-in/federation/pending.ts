@@ -16,7 +16,7 @@ export function encryptPending(encrypter: Encrypter, pending: PendingSignIn): st
   return encrypter.encrypt(Buffer.from(JSON.stringify({ ...pending, until: Date.now() + PENDING_MS }))).toString('base64url');
 }
 
-/** @returns undefined if there is no cookie, it is older than {@link PENDING_MS}, or none of our secrets encrypted it */
+/** @returns undefined if the cookie is missing, it is older than {@link PENDING_MS}, or none of our secrets encrypted it */
 export function decryptPending(encrypter: Encrypter, cookie = ''): PendingSignIn | undefined {
   try {
     const { until, ...pending } = JSON.parse(encrypter.decrypt(Buffer.from(cookie, 'base64url')).toString());

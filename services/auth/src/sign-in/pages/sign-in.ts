@@ -3,7 +3,7 @@ import { WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 
 export interface SignIn {
-  /** What the page asks for besides the e-mail. With `provider`, it offers the organization's own provider. */
+  /** The field of the page besides the e-mail. With `provider`, it offers the organization's own provider. */
   step: 'email' | 'organization' | 'password' | 'provider';
   /** Where the form is posted: `organization`, `email`, and `password` or `method=provider`, if known. */
   action: string;
@@ -11,7 +11,7 @@ export interface SignIn {
   /** As typed, or from the browser's cookie. May be empty. */
   organization: string;
   email: string;
-  /** The URL of the page that asks for the organization. */
+  /** The URL of the page with the field for the organization. */
   changeOrganization: string;
   error?: string | undefined;
   /** The host of the organization's own provider, for the step `provider`. */

@@ -1,5 +1,7 @@
 import { digestOf } from '@crs/kit/api-key';
+import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { createDatabase } from '@crs/testing/postgres';
+import { SECRET } from '@crs/testing/setup';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
@@ -137,15 +139,13 @@ describe('a version', () => {
   const prepare = (version: string) =>
     prepareDatabase({
       adminUrl: target.database.url,
-      loginOf: () => undefined,
+      loginOf: (service) => ({ role: roleOf(service), password: derivePassword(SECRET, service) }),
       operator: { name: 'first', credential: 'cro_first' },
       version,
     });
   const schemas = () => query(target.database.url, `select nspname from pg_namespace where nspname in ('auth', 'calls')`);
 
   it('is installed only one minor version above or below the current one', async () => {
-    await target.run();
-    await query(target.database.url, 'delete from install.releases');
     for (const version of ['0.1.0', '0.2.3', '0.1.4', '0.2.0', '0.3.0']) await prepare(version);
     await expect(prepare('0.5.0')).rejects.toThrow(
       "Version 0.5.0 can't follow 0.3.0, because upgrades go one minor version at a time. " +
@@ -170,8 +170,6 @@ describe('a version', () => {
   });
 
   it('counts as current only once its installation has finished', async () => {
-    await target.run();
-    await query(target.database.url, 'delete from install.releases');
     await prepare('0.1.0');
     await query(target.postgres.url, 'alter role crs_calls superuser');
     await expect(prepare('0.2.0')).rejects.toThrow('Row-level security does not hold for the role crs_calls');
@@ -184,8 +182,10 @@ describe('a version', () => {
 describe('the Kubernetes API', () => {
   it('is retried while it is busy', async () => {
     target.cluster.failures.push(503, 429);
-    await target.run();
-    expect(target.cluster.secrets.size).toBe(6);
+    const secrets = kubernetesSecrets(target.cluster.cluster, 'crs', LABELS);
+    expect(await secrets.create('calls', { DATABASE_URL: 'x' })).toBe(true);
+    expect(target.cluster.failures).toEqual([]);
+    expect(target.secret('calls')).toEqual({ DATABASE_URL: 'x' });
   });
 
   it.each(['get', 'create'] as const)('leads to a message about the Role if it forbids %s', async (verb) => {

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import type { ServiceError } from '@crs/kit/errors';
 import { client } from '@crs/kit/rpc/client';
+import { startHealth, type HealthListener } from '@crs/kit/process/health';
 import { migrate } from '@crs/kit/data/migrate';
 import { derivePassword, type Migration } from '@crs/kit/data/migration';
 import { INHERITED } from '@crs/testing/inherited';
@@ -19,12 +20,16 @@ const MAIN = programOf('calls');
 const password = derivePassword(SECRET, 'calls');
 
 let database: TestDatabase;
+/** Stands for auth, to which the service connects before it is ready. */
+let auth: HealthListener;
 let processes: { stop(): Promise<number | null> }[] = [];
 beforeEach(async () => {
   database = await createDatabase(inject('postgresUrl'));
+  auth = await startHealth('127.0.0.1:0');
 });
 afterEach(async () => {
   for (const running of processes.splice(0)) await running.stop();
+  auth.stop();
   await database.drop();
 });
 
@@ -56,7 +61,7 @@ async function start(databaseUrl = database.url) {
       CRS_ADMIN_LISTEN: admin,
       CRS_OPS_LISTEN: ops,
       CRS_HEALTH_LISTEN: health,
-      CRS_AUTH_ADDRESS: '127.0.0.1:1',
+      CRS_AUTH_ADDRESS: auth.address,
       DATABASE_URL: url.href,
     },
     stdio: ['ignore', 'ignore', 'pipe'],

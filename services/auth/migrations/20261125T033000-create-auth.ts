@@ -169,6 +169,8 @@ const ACCESS = `
     organization text collate "C" not null,
     grant_id text collate "C" not null,
     user_id uuid not null,
+    kind text not null check (kind in ('oauth', 'operator', 'own', 'managed')),
+    client_id text collate "C" check ((client_id is not null) = (kind in ('oauth', 'managed'))),
     client text not null, -- who holds the token, for people
     scopes text[] not null,
     created_at timestamptz(3) not null default now(),

@@ -41,7 +41,15 @@ export const statements: SendStatements[] = [
     ];
   },
   ({ id, annId }) => [
-    consents.insertConsent(id, { grantId: 'grant_new', userId: annId, client: id, scopes: [], expiresInSeconds: 60 }),
+    consents.insertConsent(id, {
+      kind: 'operator',
+      clientId: null,
+      grantId: 'grant_new',
+      userId: annId,
+      client: id,
+      scopes: [],
+      expiresInSeconds: 60,
+    }),
     consents.findLiveConsent(id, GRANT),
     consents.touchConsent(id, GRANT),
     consents.listConsents(id),

@@ -60,6 +60,7 @@ describe('a new token', () => {
     const { token, accessToken } = await create();
     expect(token).toEqual({
       tokenId: expect.stringMatching(/^grant_[0-9A-Za-z]{16}$/),
+      kind: 'operator',
       email: ANN,
       client: 'crs token create',
       scopes: ALL,

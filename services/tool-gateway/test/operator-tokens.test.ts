@@ -51,7 +51,7 @@ it('an operator creates a token for a user, lists it without its secret, and rev
   expect((await tools('list_calls')).value.calls).toMatchObject([{ id: 'call_1', name: 'acme' }]);
   expect((await tools('list_projects')).status).toBe(403);
 
-  const listed = { token_id: id, user: ANN, client: 'crs token create', scope: 'calls:read', revoked_at: null };
+  const listed = { token_id: id, kind: 'operator', user: ANN, client: 'crs token create', scope: 'calls:read', revoked_at: null };
   const { data } = (await crs('token', 'list', '--org', 'acme')) as { data: object[] };
   expect(data).toEqual([{ ...listed, created_at: expect.any(String), expires_at: created['expires_at'] }]);
   expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });

@@ -1,6 +1,6 @@
 import { randomBase62 } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
-import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/consents.ts';
+import { listConsentsOfUser, revokeConsent, type ConsentRow } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
 import { loadUser, parseAccountId } from './accounts.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
@@ -123,6 +123,6 @@ export class Connections {
   }
 }
 
-function nameOf({ client }: { client: string }): string {
-  return client === OPERATORS_CLIENT ? 'A token made by your administrator' : client;
+function nameOf({ kind, client }: ConsentRow): string {
+  return kind === 'operator' ? 'A token made by your administrator' : client;
 }

@@ -2,7 +2,7 @@ import type Provider from 'oidc-provider';
 import { randomBase62 } from '@crs/kit/api-key';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { auditEntry } from '../store/audit.ts';
-import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
+import { insertConsent } from '../store/consents.ts';
 import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
 import { loadUser, parseAccountId } from './accounts.ts';
@@ -120,8 +120,9 @@ export class Interactions {
       // An operator may disable the user, or end the session, while this runs.
       const [enabled] = await query(lockEnabledUser(organization, userId));
       if (enabled?.sessionVersion !== sessionVersion) throw expired();
-      const consent = { grantId: grant.jti, userId, client: name, scopes, expiresInSeconds: CONSENT_SECONDS };
-      const [inserted] = await query(insertConsent(organization, consent));
+      const { clientId } = client;
+      const consent = { kind: 'oauth', clientId, client: name, grantId: grant.jti, userId, scopes } as const;
+      const [inserted] = await query(insertConsent(organization, { ...consent, expiresInSeconds: CONSENT_SECONDS }));
       await query(keepPayload(payloadKey('Client', client.clientId), inserted!.expiresAt));
       await query(auditEntry(organization, user.email, 'connection.create', `${grant.jti} ${name}`));
     });
@@ -163,11 +164,12 @@ async function endSession({ provider, interaction }: InteractionVisit): Promise<
   await interaction.persist();
 }
 
-/** The client's name for pages and the audit trail: without invisible characters, shortened, and never the name of operators' tokens. */
+/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
 function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
   const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  const shown = name === '' || name === OPERATORS_CLIENT ? clientId : name;
-  return Array.from(shown).slice(0, 100).join('');
+  return Array.from(name || clientId)
+    .slice(0, 100)
+    .join('');
 }
 
 function sourceOf(clientId: string): Client['source'] {

@@ -9,6 +9,8 @@ import { endSessions } from './users.ts';
 
 const GRANT = {
   grantId: column.text,
+  kind: column.text,
+  clientId: column.text.orNull,
   client: column.text,
   scopes: column.textArray,
   createdAt: column.timestamp,
@@ -21,11 +23,16 @@ export type ConsentRow = column.RowOf<typeof CONSENT>;
 
 const COLUMNS = `${column.selectList(GRANT, 'g')}, u.email`;
 
-/** The client name of tokens that an operator issued. No assistant has this name. */
-export const OPERATORS_CLIENT = 'crs token create';
+/**
+ * How a grant came about: `oauth`: the user allowed a client; `operator`: `crs token create`; `own`: the user made a token; `managed`: the
+ * organization's identity provider vouches for the user to a client.
+ */
+type GrantKind = 'oauth' | 'operator' | 'own' | 'managed';
 
-/** `client` is the assistant's name, or {@link OPERATORS_CLIENT}. */
 interface NewConsent extends Pick<ConsentRow, 'grantId' | 'client' | 'scopes'> {
+  kind: GrantKind;
+  /** The OAuth client; null if the grant is one token, of kind `operator` or `own`. */
+  clientId: string | null;
   userId: string;
   expiresInSeconds: number;
 }
@@ -35,10 +42,19 @@ export function insertConsent(organization: string, consent: NewConsent): Statem
     name: 'insert_grant',
     row: CONSENT,
     text: `with g as (
-        insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at)
-        values ($1, $2, $3, $4, $5, date_trunc('second', now()) + $6::bigint * interval '1 second') returning *
+        insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at, kind, client_id)
+        values ($1, $2, $3, $4, $5, date_trunc('second', now()) + $6::bigint * interval '1 second', $7, $8) returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
-    values: [organization, consent.grantId, consent.userId, consent.client, consent.scopes, consent.expiresInSeconds],
+    values: [
+      organization,
+      consent.grantId,
+      consent.userId,
+      consent.client,
+      consent.scopes,
+      consent.expiresInSeconds,
+      consent.kind,
+      consent.clientId,
+    ],
   };
 }
 

@@ -489,7 +489,11 @@ export interface Token {
   scopes: string[];
   createdAt: Date | undefined;
   expiresAt: Date | undefined;
-  revokedAt: Date | undefined;
+  revokedAt:
+    | Date
+    | undefined;
+  /** `oauth`, `operator`, `own` or `managed`: who gave access. */
+  kind: string;
 }
 
 export interface CreateTokenRequest {
@@ -4190,6 +4194,7 @@ function createBaseToken(): Token {
     createdAt: undefined,
     expiresAt: undefined,
     revokedAt: undefined,
+    kind: "",
   };
 }
 
@@ -4215,6 +4220,9 @@ export const Token: MessageFns<Token> = {
     }
     if (message.revokedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.revokedAt), writer.uint32(58).fork()).join();
+    }
+    if (message.kind !== "") {
+      writer.uint32(66).string(message.kind);
     }
     return writer;
   },
@@ -4288,6 +4296,14 @@ export const Token: MessageFns<Token> = {
             message.revokedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4325,6 +4341,7 @@ export const Token: MessageFns<Token> = {
         : isSet(object.revoked_at)
         ? fromJsonTimestamp(object.revoked_at)
         : undefined,
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
     };
   },
 
@@ -4351,6 +4368,9 @@ export const Token: MessageFns<Token> = {
     if (message.revokedAt !== undefined) {
       obj.revokedAt = message.revokedAt.toISOString();
     }
+    if (message.kind !== "") {
+      obj.kind = message.kind;
+    }
     return obj;
   },
 
@@ -4366,6 +4386,7 @@ export const Token: MessageFns<Token> = {
     message.createdAt = object.createdAt ?? undefined;
     message.expiresAt = object.expiresAt ?? undefined;
     message.revokedAt = object.revokedAt ?? undefined;
+    message.kind = object.kind ?? "";
     return message;
   },
 };

@@ -3,7 +3,7 @@ import { invalid, notFound, ServiceError } from '@crs/kit/errors';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { requireText } from '../../domain/settings.ts';
-import { insertConsent, listConsents, OPERATORS_CLIENT, revokeConsent, type ConsentRow } from '../../store/consents.ts';
+import { insertConsent, listConsents, revokeConsent, type ConsentRow } from '../../store/consents.ts';
 import { requireOrganization } from '../../store/organizations.ts';
 import { lockEnabledUser, requireUser } from '../../store/users.ts';
 import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
@@ -25,8 +25,8 @@ export const tokens = {
       }
       const grantId = `grant_${randomBase62(16)}`;
       const expiresInSeconds = request.expiresInSeconds || DEFAULT_SECONDS;
-      const consent = { grantId, userId, client: OPERATORS_CLIENT, scopes, expiresInSeconds };
-      const [inserted] = await query(insertConsent(organization, consent));
+      const grant = { kind: 'operator', clientId: null, client: 'crs token create' } as const;
+      const [inserted] = await query(insertConsent(organization, { ...grant, grantId, userId, scopes, expiresInSeconds }));
       await audit('token.create', `${grantId} ${email}`);
       const accessToken = await accessTokens.sign(query, { organization, grantId, userId, scopes }, inserted!.expiresAt);
       return { token: toToken(inserted!), accessToken };
@@ -61,6 +61,6 @@ function parseScopes(names: readonly string[]): string[] {
   return OAUTH_SCOPES.filter((scope) => names.includes(scope));
 }
 
-function toToken({ grantId, email, client, scopes, createdAt, expiresAt, revokedAt }: ConsentRow): Token {
-  return { tokenId: grantId, email, client, scopes, createdAt, expiresAt, revokedAt: revokedAt ?? undefined };
+function toToken({ grantId, kind, email, client, scopes, createdAt, expiresAt, revokedAt }: ConsentRow): Token {
+  return { tokenId: grantId, kind, email, client, scopes, createdAt, expiresAt, revokedAt: revokedAt ?? undefined };
 }

@@ -110,7 +110,7 @@ describe('the command-line tool crs', () => {
     value: `${NAME}-${service.toLowerCase()}:50052`,
   }));
 
-  test('gets the admin addresses and the operator credential in the toolbox pod, in each CronJob of the value jobs, and in the Helm test', async () => {
+  test('gets the admin addresses and the operator credential in the toolbox pod, in each CronJob defined under `jobs` in the values, and in the Helm test', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
     for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
@@ -119,7 +119,7 @@ describe('the command-line tool crs', () => {
     }
   });
 
-  test('can use a different operator Secret in the toolbox pod and in each CronJob, while the Helm test keeps that of the installation', async () => {
+  test('has the operator Secret of `toolbox.operatorSecret` in the toolbox pod and in CronJobs without one of their own, not in the Helm test', async () => {
     const manifests = await render({
       files: ['examples/production.yaml'],
       values: {

@@ -13,7 +13,7 @@ import { putProjects } from '../src/store/put-roles.ts';
 import * as encrypted from '../src/store/encrypted-values.ts';
 import * as users from '../src/store/users.ts';
 
-/** Precedes every id: the removal begins with the first row. */
+/** Sorts before every id: removals that continue after it begin with the first row. */
 const START = '00000000-0000-0000-0000-000000000000';
 const NEW = '00000000-0000-4000-8000-0000000000aa';
 

@@ -190,8 +190,8 @@ describe('expand=detail', () => {
     expect(await pageSizes()).toEqual([1, 1]);
   });
 
-  // An empty block takes two characters of a line, and a whole object in the detail.
-  it('returns a call with the most Q&A blocks that a line may have, all of them empty', async () => {
+  // An empty block is only `{}` in an import line, but a whole object in the detail, so a short line can have a very long detail.
+  it('returns a call that was imported with the maximum number of Q&A blocks, all of them empty', async () => {
     const organization = await feed.createTenant();
     await feed.store(organization, ['wide'], { qa_blocks: Array.from({ length: MAX_ITEMS }, () => ({})) });
     const { json } = await feed.changes(organization, { expand: 'detail' });

@@ -22,7 +22,7 @@ const NEWEST_FIRST = 'order by page.created_at desc, page.call_id desc';
 
 /**
  * The range of creation times consists of a partial day at its newer end (from `$6`, before `$3`), whole UTC days (from `$4`, before `$5`), and a
- * partial day at its older end (from `$2`, before `$7`). `$1` is the organization.
+ * partial day at its older end (from `$2`, before `$7`). `$1` is the organization, `$8` the page's limit, and `$9` the offset of a later page.
  */
 const COUNTS = `
   newer as (select count(*)::int as calls from calls.calls where organization = $1 and created_at >= $6 and created_at < $3),
@@ -40,6 +40,7 @@ const FIRST_PAGE = `
 
 const KEYS_OF_LATER_PAGE = `
   with ${COUNTS},
+  -- \`upto\`: the calls of this day and of newer whole days.
   days as (select day, calls, sum(calls) over (order by day desc)::int as upto ${DAYS} and calls > 0),
   sums as (
     select (select calls from newer) as newer, coalesce((select max(upto) from days), 0) as whole, (select calls from older) as older
@@ -105,10 +106,11 @@ export interface CallsPage {
  * Lists a page of an organization's calls, newest first, with the exact total in the same snapshot.
  *
  * Totals and deep pages come from the per-day rollup: it sums the whole UTC days of the range, and counts the partial days at both ends. A
- * deep page starts reading at the day that contains its first call. So a page costs the number of days plus at most one day's calls.
+ * deep page starts reading at the day that contains its first call. So a page reads a row for each day of the range, and the calls of at most three
+ * days: two partial ones to count, and one to find its start.
  *
- * With `updatedSince`, all matches are counted, because pollers match few. These statements are planned at each run, because it depends on the values
- * which index reads less: with one plan for all values, PostgreSQL 16 and 17 may read every call of the range. The other statements are planned once,
+ * With `updatedSince`, all matches are counted, because pollers match few. These statements are planned at each run, because which index reads less
+ * depends on the values: with one plan for all values, PostgreSQL 16 and 17 may read every call of the range. The other statements are planned once,
  * because planning them takes as long as running them.
  */
 export function listCalls(organization: string, page: CallsPage): Statement<column.RowOf<typeof ROW>> {

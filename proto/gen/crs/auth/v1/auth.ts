@@ -58,6 +58,8 @@ export interface AuthenticateKeyResponse {
   rights: string[];
   /** Addresses and networks from which the key may be used (CIDR). Empty: from everywhere. The gateway refuses the key elsewhere. */
   networks: string[];
+  /** How many records all keys of the organization together may delete in an hour. */
+  deleteLimit: number;
 }
 
 export interface AuthenticateKeyResponse_CallerTokensEntry {
@@ -522,6 +524,7 @@ function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
     callerTokens: {},
     rights: [],
     networks: [],
+    deleteLimit: 0,
   };
 }
 
@@ -547,6 +550,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     }
     for (const v of message.networks) {
       writer.uint32(66).string(v!);
+    }
+    if (message.deleteLimit !== 0) {
+      writer.uint32(72).uint32(message.deleteLimit);
     }
     return writer;
   },
@@ -623,6 +629,14 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.networks.push(reader.string());
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.deleteLimit = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -690,6 +704,11 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       networks: globalThis.Array.isArray(object?.networks)
         ? object.networks.map((e: any) => globalThis.String(e))
         : [],
+      deleteLimit: isSet(object.deleteLimit)
+        ? globalThis.Number(object.deleteLimit)
+        : isSet(object.delete_limit)
+        ? globalThis.Number(object.delete_limit)
+        : 0,
     };
   },
 
@@ -722,6 +741,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.networks?.length) {
       obj.networks = message.networks;
     }
+    if (message.deleteLimit !== 0) {
+      obj.deleteLimit = Math.round(message.deleteLimit);
+    }
     return obj;
   },
 
@@ -747,6 +769,7 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     );
     message.rights = object.rights?.map((e) => e) || [];
     message.networks = object.networks?.map((e) => e) || [];
+    message.deleteLimit = object.deleteLimit ?? 0;
     return message;
   },
 };

@@ -88,8 +88,8 @@ export interface ServeOptions {
 /** Subtracted from the caller's deadline, so that the callee reports a timeout before the caller gives up. */
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 15 s. */
-export const FINISH_MS = 16_000;
+/** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 30 s. */
+export const FINISH_MS = 31_000;
 
 /** Serves gRPC, with health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop. */
 export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {

@@ -1,5 +1,5 @@
 import { digestOf } from '@crs/kit/api-key';
-import { ANN, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import { ANN, assertionIssuerOf, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import * as keys from '../src/store/api-keys.ts';
 import * as issuers from '../src/store/assertion-issuers.ts';
 import * as audit from '../src/store/audit.ts';
@@ -66,7 +66,7 @@ export const statements: SendStatements[] = [
   async ({ id }, query) => {
     const issuer = `https://new.${id}.example`;
     await issuers.setIssuers(query, id, [issuer]);
-    return [issuers.findIssuerOwner(issuer), issuers.lockListedIssuer(id, issuer)];
+    return [issuers.findIssuerOwner(issuer), issuers.lockListedIssuer(id, assertionIssuerOf(id))];
   },
   async ({ id }, query) => {
     await query(erasures.markOrganization(id));

@@ -135,7 +135,7 @@ describe('an assertion issuer', () => {
     await world.load([organization(NEW)]);
     await update(NEW, { oidcProvider: providerOf(NEW), assertionIssuers: { issuers: [url('a')] } });
     expect(await failureOf(list(ACME, [url('a')]))).toMatchObject(taken);
-    const target = { $case: 'organization', value: true } as const;
+    const target = { target: { $case: 'organization', value: true } } as const;
     await world.operator.auth.beginErasure({ target }, await world.operate(NEW));
     await world.operator.auth.finishErasure({ target }, await world.operate(NEW));
     expect(await list(ACME, [url('a')])).toEqual([url('a')]);

@@ -69,8 +69,18 @@ describe('an identity assertion', () => {
     ['an age of almost five minutes', (now: number) => ({ iat: now - 290 })],
     ['a clock that is a little ahead', (now: number) => ({ iat: now + 20 })],
     ['a verified e-mail', { email_verified: true }],
+    ['a subject of 255 characters', { sub: 'x'.repeat(255) }],
   ])('may have %s', async (_, claims) => {
     await accessTokenOf('acme', { claims });
+  });
+
+  it('may have 8,192 characters', async () => {
+    const sign = (length: number) => world.issuers.acme.sign(world.claims('acme', { more: 'x'.repeat(length) }));
+    const longest = Math.floor(((8_192 - (await sign(0)).length) * 3) / 4);
+    const [assertion, longer] = [await sign(longest), await sign(longest + 3)];
+    expect([assertion.length <= 8_192, longer.length > 8_192]).toEqual([true, true]);
+    expect((await world.exchange(assertion)).status).toBe(200);
+    expect((await world.exchange(longer)).status).toBe(400);
   });
 
   it.each([

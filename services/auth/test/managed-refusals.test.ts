@@ -187,7 +187,7 @@ describe('an assertion of a listed issuer is refused', () => {
     expect(kept!.seconds).toBeLessThanOrEqual(330);
   });
 
-  it('while its issuer is down, or its metadata names another one', async () => {
+  it('if the metadata of its issuer names another issuer, no keys, or keys of another organization', async () => {
     const { second } = world;
     const issuers = [world.issuers.acme.issuer, second.issuer];
     await world.update('acme', { assertionIssuers: { issuers } });
@@ -196,6 +196,11 @@ describe('an assertion of a listed issuer is refused', () => {
     expect(await send(await sign())).toMatchObject({ error_description: UNTRUSTED });
     second.metadata = { jwks_uri: `${second.issuer}/nothing` };
     expect(await send(await sign())).toMatchObject({ error_description: UNTRUSTED });
+    // A listed private host is for the issuer of its own organization only.
+    const before = world.issuers.globex.requestedPaths.length;
+    second.metadata = { jwks_uri: `${world.issuers.globex.issuer}/keys` };
+    expect(await send(await sign())).toMatchObject({ error_description: UNTRUSTED });
+    expect(world.issuers.globex.requestedPaths).toHaveLength(before);
     second.metadata = {};
     const refusals = (await world.trail()).filter((each) => each.includes('issuer unavailable'));
     expect(refusals).toHaveLength(1);

@@ -126,7 +126,7 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
 
 /**
  * The most payloads of each model that all unauthenticated clients together may have. Anybody can begin an authorization, register a client,
- * and authenticate as a client that they registered.
+ * and authenticate as a client that they registered. Identity assertions are those of all organizations together.
  */
 export const MAX_UNAUTHENTICATED_PAYLOADS = {
   Interaction: 50_000,

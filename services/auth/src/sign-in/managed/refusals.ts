@@ -13,7 +13,7 @@ export type AssertionReason =
 export class AssertionRefusal extends Error {
   override readonly name = 'AssertionRefusal';
   readonly reason: AssertionReason;
-  /** For the audit trail. It holds no claim of an assertion whose signature isn't verified. */
+  /** For the audit trail. It holds no claim of an assertion whose signature isn't verified, and no cause of a failed fetch. */
   readonly detail: string | undefined;
   /** For the client. */
   readonly description: string;

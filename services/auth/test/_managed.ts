@@ -19,6 +19,12 @@ export interface TestClient {
 /** Replaces claims. Depends on the time in epoch seconds. */
 export type ClaimChange = object | ((now: number) => object);
 
+interface SendOptions {
+  client?: TestClient;
+  more?: Record<string, string>;
+  at?: Browser;
+}
+
 interface Exchanged {
   status: number;
   body: Record<string, string>;
@@ -37,11 +43,9 @@ export interface ManagedWorld extends SharedAuthWorld {
   update(tenant: Tenant, settings: Partial<OrganizationSettings>): Promise<unknown>;
   /** The claims of a valid assertion about Ann, with changes. */
   claims(tenant: Tenant, change?: ClaimChange): Record<string, unknown>;
-  /** Sends an assertion of the tenant's issuer, or the given one. */
-  exchange(
-    from: Tenant | string,
-    options?: { claims?: ClaimChange; client?: TestClient; more?: Record<string, string>; at?: Browser },
-  ): Promise<Exchanged>;
+  /** Sends an assertion of the tenant's issuer. */
+  exchange(from: Tenant, options?: SendOptions & { claims?: ClaimChange }): Promise<Exchanged>;
+  send(assertion: string, options?: SendOptions): Promise<Exchanged>;
   /** A browser of auth, and one of another replica. */
   browser(): Browser;
   replica(): Browser;
@@ -117,6 +121,10 @@ async function startManaged(): Promise<ManagedWorld> {
       ...changesAt(now, change),
     };
   };
+  const send: ManagedWorld['send'] = async (assertion, { client: by = preRegistered, more, at = browser() } = {}) => {
+    const { status, body } = await token(at, { grant_type: JWT_BEARER, assertion, ...by.form, ...more });
+    return { status, body };
+  };
   return {
     ...world,
     issuers,
@@ -137,13 +145,11 @@ async function startManaged(): Promise<ManagedWorld> {
       await world.rows('delete from auth.audit');
     },
     claims,
-    exchange: async (from, { claims: change, client: by = preRegistered, more, at = browser() } = {}) => {
-      const isTenant = from === 'acme' || from === 'globex';
-      const assertion = isTenant
-        ? await issuers[from].sign(claims(from, (now) => ({ client_id: by.clientId, ...changesAt(now, change) })))
-        : from;
-      const { status, body } = await token(at, { grant_type: JWT_BEARER, assertion, ...by.form, ...more });
-      return { status, body };
+    send,
+    exchange: async (from, { claims: change, ...options } = {}) => {
+      const clientId = (options.client ?? preRegistered).clientId;
+      const claimed = claims(from, (now) => ({ client_id: clientId, ...changesAt(now, change) }));
+      return send(await issuers[from].sign(claimed), options);
     },
     browser,
     replica: () => new Browser(replica.http),

@@ -79,8 +79,8 @@ describe('an identity assertion', () => {
     const longest = Math.floor(((8_192 - (await sign(0)).length) * 3) / 4);
     const [assertion, longer] = [await sign(longest), await sign(longest + 3)];
     expect([assertion.length <= 8_192, longer.length > 8_192]).toEqual([true, true]);
-    expect((await world.exchange(assertion)).status).toBe(200);
-    expect((await world.exchange(longer)).status).toBe(400);
+    expect((await world.send(assertion)).status).toBe(200);
+    expect((await world.send(longer)).status).toBe(400);
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('an identity assertion', () => {
   it('may be of any listed issuer, and signed with a new key once a minute', async () => {
     const { second, issuers } = world;
     await world.update('globex', { assertionIssuers: { issuers: [issuers.globex.issuer, second.issuer] } });
-    const send = async () => world.exchange(await second.sign(world.claims('globex', { iss: second.issuer })));
+    const send = async () => world.send(await second.sign(world.claims('globex', { iss: second.issuer })));
     expect((await send()).status).toBe(200);
     await second.rotate();
     expect((await send()).status).toBe(200);

@@ -23,7 +23,7 @@ const nothingIsStored = async () => {
   expect(await world.rows('select 1 from auth.user_identities')).toEqual([]);
 };
 const send = async (assertion: string) => {
-  const { status, body } = await world.exchange(assertion);
+  const { status, body } = await world.send(assertion);
   return { status, ...body };
 };
 
@@ -176,11 +176,11 @@ describe('an assertion of a listed issuer is refused', () => {
       (['acme', 'globex'] as const).map((tenant) => world.issuers[tenant].sign(world.claims(tenant, { jti: 'the same' }))),
     );
     const at = world.replica();
-    const used = await Promise.all([world.exchange(acme!), world.exchange(acme!, { at })]);
-    expect(used.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const used = await Promise.all([world.send(acme!), world.send(acme!, { at })]);
+    expect(used.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
     for (const browser of [world.browser(), at])
-      expect((await world.exchange(acme!, { at: browser })).body['error_description']).toBe(because('replayed'));
-    expect((await world.exchange(globex!)).status).toBe(200);
+      expect((await world.send(acme!, { at: browser })).body['error_description']).toBe(because('replayed'));
+    expect((await world.send(globex!)).status).toBe(200);
     const [kept] = await world.rows<{ seconds: number }>(
       `select round(extract(epoch from min(expires_at) - now()))::int as seconds from auth.oidc_payloads where model = 'UsedAssertion'`,
     );
@@ -204,7 +204,7 @@ describe('an assertion of a listed issuer is refused', () => {
     second.metadata = {};
     const refusals = (await world.trail()).filter((each) => each.includes('issuer unavailable'));
     expect(refusals).toHaveLength(1);
-    expect((await world.exchange(await sign())).status).toBe(200);
+    expect((await world.send(await sign())).status).toBe(200);
   });
 });
 
@@ -249,7 +249,7 @@ describe('without an entry in the trail of an organization, an assertion is refu
 
   it('for another resource, or without an assertion', async () => {
     expect((await world.exchange('acme', { more: { resource: TOOLS_URL } })).body['error']).toBe('invalid_target');
-    expect((await world.exchange('')).body['error']).toBe('invalid_request');
+    expect((await world.send('')).body['error']).toBe('invalid_request');
   });
 });
 

@@ -10,7 +10,7 @@ import { Browser, CALLBACK, RESOURCE, token } from './_sign-in.ts';
 
 type Tenant = (typeof TENANTS)[number];
 
-/** A client, and the parameters with which it authenticates. */
+/** A client, and the parameters that authenticate it. */
 export interface TestClient {
   clientId: string;
   form: Record<string, string>;

@@ -217,7 +217,7 @@ describe('without an entry in the trail of an organization, an assertion is refu
     ],
     ['without an issuer', () => world.issuers.acme.sign(world.claims('acme', { iss: undefined }))],
     ['of over 8,192 characters', () => world.issuers.acme.sign(world.claims('acme', { more: 'x'.repeat(8_192) }))],
-    ['that is no JWT', async () => 'abc'],
+    ['that is not a JWT', async () => 'abc'],
   ])('%s', async (_, forge) => {
     expect(await send(await forge())).toEqual({ status: 400, error: 'invalid_grant', error_description: UNTRUSTED });
     expect(await world.trail()).toEqual([]);

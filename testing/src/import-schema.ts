@@ -1,30 +1,34 @@
 /** Generates the JSON Schema of import lines, and the lists of fields in docs/import.md, from the schemas by which the services validate the lines. */
 import { authLine } from '@crs/auth/import-records';
-import { callLine } from '@crs/calls/call-record';
+import { callLine, callMerge } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
-import { entityLine } from '@crs/entities/import-records';
+import { entityLine, entityMerge } from '@crs/entities/import-records';
 import { jsonFormOf } from '@crs/records/import-record';
-import { projectsLine } from '@crs/projects/import-records';
+import { projectMerge, projectsLine } from '@crs/projects/import-records';
 import { z } from 'zod';
 
 type Json = z.core.JSONSchema.BaseSchema;
 
 const TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'];
 
-/** In draft 2020-12. Each type of record and its deletion are definitions; a line is one of them. */
+/** In draft 2020-12. Each type of record, its merge and its deletion are definitions; a line is one of them. */
 export function importSchema(): Json {
   const lines = [authLine, projectsLine, callLine, entityLine, deletionLine]
     .flatMap(({ options }): readonly z.ZodType[] => options)
     .map(jsonSchema);
   const records = TYPES.map((type) => [type, lines.findLast((line) => typeOf(line) === type && !isDeletion(line))!] as const);
+  const merges = [projectMerge, callMerge, entityMerge].map((schema) => {
+    const line = withoutDefaults(jsonSchema(schema));
+    return [`${String(typeOf(line))}_merge`, line] as const;
+  });
   const deletions = TYPES.flatMap((type) =>
     lines.filter((line) => typeOf(line) === type && isDeletion(line)).map((line) => [`${type}_deletion`, line] as const),
   );
-  const definitions = [...records, ...deletions];
+  const definitions = [...records, ...merges, ...deletions];
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'A line of an import',
-    description: 'Absent and null mean the same where null is allowed. Lines are checked again against what is stored.',
+    description: 'Absent and null mean the same where null is allowed, except in a merge. Lines are checked again against what is stored.',
     oneOf: definitions.map(([name]) => ({ $ref: `#/$defs/${name}` })),
     $defs: Object.fromEntries(definitions),
   };
@@ -32,6 +36,20 @@ export function importSchema(): Json {
 
 const typeOf = ({ properties }: Json) => (properties!['type'] as Json).const;
 const isDeletion = ({ properties }: Json) => (properties!['deleted'] as Json | undefined)?.const === true;
+
+/** What is absent from a merge keeps its value. */
+function withoutDefaults({ default: _, properties, ...line }: Json): Json {
+  if (!properties) return line;
+  return {
+    ...line,
+    properties: Object.fromEntries(Object.entries(properties).map(([name, json]) => [name, mergedPart(json as Json)])),
+  };
+}
+
+/** An object is merged by property, a list is replaced as a whole. */
+function mergedPart({ default: _, anyOf, ...json }: Json): Json {
+  return { ...json, ...(anyOf && { anyOf: anyOf.map((each) => (each.properties ? withoutDefaults(each) : each)) }) };
+}
 
 function jsonSchema(schema: z.core.$ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
@@ -81,7 +99,7 @@ export function fieldLists(): string {
 
 function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
-    if (path === '' && ['type', 'deleted'].includes(name)) return [];
+    if (path === '' && ['type', 'deleted', 'merge'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
     const use = required.includes(name) ? ', **required**' : defaultOf(field);
     return [

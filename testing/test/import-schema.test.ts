@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { authLine } from '@crs/auth/import-records';
-import { callLine } from '@crs/calls/call-record';
+import { callLine, callMerge } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
-import { entityLine } from '@crs/entities/import-records';
+import { entityLine, entityMerge } from '@crs/entities/import-records';
 import { parseLine } from '@crs/records/import-record';
-import { projectsLine } from '@crs/projects/import-records';
+import { projectMerge, projectsLine } from '@crs/projects/import-records';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
@@ -20,7 +20,9 @@ const validate = ajv.compile(JSON.parse(schemaText()) as object);
 
 const read = (schema: Parameters<typeof parseLine>[0], line: unknown) => parseLine(schema, Buffer.from(JSON.stringify(line)));
 const accepted = (line: unknown) =>
-  [authLine, projectsLine, callLine, entityLine, deletionLine].some((schema) => 'record' in read(schema, line));
+  [authLine, projectsLine, projectMerge, callLine, callMerge, entityLine, entityMerge, deletionLine].some(
+    (schema) => 'record' in read(schema, line),
+  );
 
 const parsed = (text: string) => text.match(/^\{"type".*\}$/gm)!.map((line) => JSON.parse(line) as Record<string, unknown>);
 const examples = parsed(page);
@@ -45,6 +47,18 @@ const RARE = [
     deleted: false,
   },
   { type: 'call', organization: 'a', id: 'c', deleted: true },
+  {
+    type: 'call',
+    organization: 'a',
+    id: 'c',
+    merge: true,
+    summary: null,
+    expert: { bio: null },
+    participants: [{}],
+    created_at: null,
+  },
+  { type: 'entity', organization: 'a', id: '11111111-2222-4333-8444-55555555555a', merge: true, name: 'x' },
+  { type: 'project', organization: 'a', id: '11111111-2222-4333-8444-55555555555a', merge: true, members: [{ email: 'a@b' }] },
   { type: 'user', organization: 'a', email: 'ann@acme.example', deleted: true },
   { type: 'project', organization: 'a', id: '11111111-2222-4333-8444-55555555555A', deleted: true },
   { type: 'entity', organization: 'a', id: '11111111-2222-4333-8444-55555555555a', deleted: true },

@@ -51,12 +51,14 @@ export const statements: SendStatements[] = [
       expiresInSeconds: 60,
     }),
     consents.findLiveConsent(id, GRANT),
+    consents.admitsClient(id, 'client_a'),
     consents.touchConsent(id, GRANT),
     consents.listConsents(id),
     consents.listConsentsOfUser(id, annId),
   ],
   async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
   async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
+  async ({ id }, query) => void (await consents.revokeOwnTokens(query, id)),
   async ({ id }, query) => {
     const domain = `new.${id}.example`;
     await setDomains(query, id, [domain]);

@@ -14,9 +14,9 @@ export async function recordRefusal(
   { db }: Pick<SignInContext, 'db'>,
   refusal: {
     organization: string;
-    reason: Reason | 'wrong password';
+    reason: Reason | 'wrong password' | 'client not listed';
     target: string;
-    outcome: 'unauthenticated' | 'unavailable';
+    outcome: 'unauthenticated' | 'permission_denied' | 'unavailable';
     address: string;
   },
 ): Promise<void> {

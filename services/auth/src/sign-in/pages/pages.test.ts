@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { elementsOf, type Element } from './_elements.ts';
-import { connections, consent, HOSTILE, pages, signIn, steps } from '../../../test/_pages.ts';
+import { connections, consent, HOSTILE, ownTokens, pages, signIn, steps } from '../../../test/_pages.ts';
 import { connectionsPage } from './connections.ts';
 import { consentPage, type Consent } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
 import { continuePage, errorPage } from './messages.ts';
+import { notAdmittedPage } from './not-admitted.ts';
+import { newTokenPage } from './own-tokens.ts';
 import { signInPage } from './sign-in.ts';
 
 const all = (page: string, tag: string) => elementsOf(page).filter((element) => element.tag === tag);
@@ -108,10 +110,25 @@ describe('text from outside', () => {
           ...connections,
           user: person(text),
           notice: text,
-          connections: [{ ...connections.connections[0]!, grantId: text, client: text }],
+          connections: [{ ...connections.connections[1]!, id: text, name: text, redirectHosts: [text] }],
+          ownTokens: {
+            tokens: [{ ...ownTokens.tokens[0]!, id: text, name: text }],
+            form: { ...ownTokens.form!, label: text, days: text, error: text },
+          },
         }),
     ],
     ['no connections', (text) => connectionsPage({ ...connections, connections: [], address: text, user: person(text) })],
+    ['new token', (text) => newTokenPage({ label: text, accessToken: text, expiresAt: new Date(), address: text })],
+    [
+      'not admitted',
+      (text) =>
+        notAdmittedPage({
+          ...consent,
+          action: text,
+          client: { name: text, source: { kind: 'document', host: text } },
+          user: person(text),
+        }),
+    ],
     ['error', (text) => errorPage({ title: text, message: text, requestId: text, status: 400 })],
     ['continue', (text) => continuePage({ to: text })],
   ])('stays text: %s', (_name, render) => {

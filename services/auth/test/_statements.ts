@@ -58,7 +58,7 @@ export const statements: SendStatements[] = [
   ],
   async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
   async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
-  async ({ id }, query) => void (await consents.revokeOwnTokens(query, id)),
+  ({ id }, query) => consents.revokeOwnTokens(query, id),
   async ({ id }, query) => {
     const domain = `new.${id}.example`;
     await setDomains(query, id, [domain]);

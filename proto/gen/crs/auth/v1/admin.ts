@@ -283,7 +283,7 @@ export interface OidcProvider {
   /**
    * What proves that an e-mail address belongs to the person who signs in:
    * - `claim`: the provider states `email_verified: true`.
-   * - `xms_edov`: also Microsoft Entra's claim that its directory owns the domain of the address.
+   * - `xms_edov`: the provider states that, or `xms_edov: true`, by which Microsoft Entra says that the directory owns the address's domain.
    * - `issuer`: every address from this issuer is accepted, because only one firm assigns them.
    */
   emailProof: string;
@@ -476,7 +476,10 @@ export interface CreateKeyRequest {
   label: string;
   /** 0: never expires. */
   expiresInSeconds: number;
-  readOnly: boolean;
+  /** Some of `read`, `write`, `ingest` and `delete`. Empty: `read` and `write`. */
+  rights: string[];
+  /** At most 100 IP addresses and networks (CIDR) from which the key may be used. Empty: from everywhere. */
+  networks: string[];
 }
 
 export interface CreateKeyResponse {
@@ -515,7 +518,12 @@ export interface Token {
   revokedAt:
     | Date
     | undefined;
-  /** `oauth`, `operator`, `own` or `managed`: who gave access. */
+  /**
+   * - `oauth`: the user allowed a client.
+   * - `operator`: CreateToken issued it.
+   * - `own`: the user made it on the page of connections.
+   * - `managed`: the organization's identity provider vouches for the user to the client.
+   */
   kind: string;
 }
 
@@ -777,8 +785,9 @@ export interface ListAuditRequest {
   /** 1..1000; 0 means 100. */
   limit: number;
   /**
-   * Returns entries with higher ids, oldest first. An entry may appear up to a minute after entries with higher ids, because it appears when its
-   * transaction ends, and an entry that counts only when its minute is over. Absent: the newest entries.
+   * Returns the entries whose id is higher than this, oldest first. Entries may appear out of order, up to a minute after entries with higher ids:
+   * an entry appears when its transaction ends, and one that combines equal refusals (`AuditEntry.count`) when its minute is over. Absent: the newest
+   * entries.
    */
   afterId?: number | undefined;
 }
@@ -3923,7 +3932,7 @@ export const RemoveMemberResponse: MessageFns<RemoveMemberResponse> = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { label: "", expiresInSeconds: 0, readOnly: false };
+  return { label: "", expiresInSeconds: 0, rights: [], networks: [] };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -3934,8 +3943,11 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     if (message.expiresInSeconds !== 0) {
       writer.uint32(16).uint64(message.expiresInSeconds);
     }
-    if (message.readOnly !== false) {
-      writer.uint32(24).bool(message.readOnly);
+    for (const v of message.rights) {
+      writer.uint32(34).string(v!);
+    }
+    for (const v of message.networks) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -3969,12 +3981,20 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
             message.expiresInSeconds = longToNumber(reader.uint64());
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.readOnly = reader.bool();
+            message.rights.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.networks.push(reader.string());
             continue;
           }
         }
@@ -3997,11 +4017,8 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
         : isSet(object.expires_in_seconds)
         ? globalThis.Number(object.expires_in_seconds)
         : 0,
-      readOnly: isSet(object.readOnly)
-        ? globalThis.Boolean(object.readOnly)
-        : isSet(object.read_only)
-        ? globalThis.Boolean(object.read_only)
-        : false,
+      rights: globalThis.Array.isArray(object?.rights) ? object.rights.map((e: any) => globalThis.String(e)) : [],
+      networks: globalThis.Array.isArray(object?.networks) ? object.networks.map((e: any) => globalThis.String(e)) : [],
     };
   },
 
@@ -4013,8 +4030,11 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     if (message.expiresInSeconds !== 0) {
       obj.expiresInSeconds = Math.round(message.expiresInSeconds);
     }
-    if (message.readOnly !== false) {
-      obj.readOnly = message.readOnly;
+    if (message.rights?.length) {
+      obj.rights = message.rights;
+    }
+    if (message.networks?.length) {
+      obj.networks = message.networks;
     }
     return obj;
   },
@@ -4026,7 +4046,8 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     const message = createBaseCreateKeyRequest();
     message.label = object.label ?? "";
     message.expiresInSeconds = object.expiresInSeconds ?? 0;
-    message.readOnly = object.readOnly ?? false;
+    message.rights = object.rights?.map((e) => e) || [];
+    message.networks = object.networks?.map((e) => e) || [];
     return message;
   },
 };
@@ -8460,7 +8481,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: {
@@ -8492,7 +8513,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
     requestStream: false as const,
@@ -8546,7 +8567,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RetireSigningKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RetireSigningKeyResponse => RetireSigningKeyResponse.decode(value),
   },
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus: {
     path: "/crs.auth.v1.AuthAdminService/GetSecretStatus" as const,
     requestStream: false as const,
@@ -8604,7 +8625,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveClientResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveClientResponse => RemoveClientResponse.decode(value),
   },
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure: {
     path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
     requestStream: false as const,
@@ -8671,7 +8692,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeOperatorResponse => RevokeOperatorResponse.decode(value),
   },
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit: {
@@ -8728,7 +8749,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: handleUnaryCall<CreateTokenRequest, CreateTokenResponse>;
@@ -8736,7 +8757,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
   /**
    * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
@@ -8750,7 +8771,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
    * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
    */
   retireSigningKey: handleUnaryCall<RetireSigningKeyRequest, RetireSigningKeyResponse>;
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus: handleUnaryCall<GetSecretStatusRequest, GetSecretStatusResponse>;
   /**
    * Encrypts some of the values again that are not yet encrypted under the first secret of CRS_SECRET. Repeat the call until it is
@@ -8763,7 +8784,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listClients: handleUnaryCall<ListClientsRequest, ListClientsResponse>;
   /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient: handleUnaryCall<RemoveClientRequest, RemoveClientResponse>;
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
@@ -8783,7 +8804,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
    */
   revokeOperator: handleUnaryCall<RevokeOperatorRequest, RevokeOperatorResponse>;
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
@@ -9056,7 +9077,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken(
@@ -9106,7 +9127,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
@@ -9176,7 +9197,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus(
     request: GetSecretStatusRequest,
     callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
@@ -9259,7 +9280,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
   ): ClientUnaryCall;
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure(
     request: BeginErasureRequest,
     callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
@@ -9349,7 +9370,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit(

@@ -23,7 +23,7 @@ interface Visitor extends Account {
   signedInAt: number;
 }
 
-/** A stolen browser session, or an unlocked screen, must not yield a token that outlives it. */
+/** A stolen browser session must not yield a token, which would outlive it. */
 const FRESH_SECONDS = 600;
 
 /** The page `/connections`, on which a user sees and disconnects the connected assistants, and makes tokens. */

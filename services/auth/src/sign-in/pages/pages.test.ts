@@ -286,6 +286,17 @@ describe('connections', () => {
     expect(buttons).toEqual(['Sign out', 'Disconnect Claude', 'Disconnect Visual Studio Code']);
   });
 
+  it('show what is known about the client, and at most three of its hosts', () => {
+    const [connection] = connections.connections;
+    const shown = (change: object) => words(connectionsPage({ ...connections, connections: [{ ...connection!, ...change }] }));
+    expect(shown({})).toContain('Identified by claude.ai');
+    expect(shown({ source: { kind: 'operator' } })).toContain('Registered by the operator of this service');
+    const self = (...redirectHosts: string[]) => shown({ source: { kind: 'self' }, redirectHosts });
+    expect(self('a', 'b', 'c')).toContain('Sends you to a, b, c (name not verified)');
+    expect(self('a', 'b', 'c', 'd', 'e')).toContain('Sends you to a, b, c and 2 more (name not verified)');
+    expect(shown({ isManaged: true })).toContain('Managed by your organization. If you disconnect it, it comes back');
+  });
+
   it('show when they were made, used and end', () => {
     const times = all(connectionsPage(connections), 'time').map(({ text, attributes }) => [text, attributes['datetime']]);
     expect(times.slice(0, 2)).toEqual([

@@ -280,37 +280,6 @@ describe('consent', () => {
   });
 });
 
-describe('connections', () => {
-  it('have a button each that names its assistant, for users of screen readers', () => {
-    const buttons = all(connectionsPage(connections), 'button').map(({ text }) => text.trim());
-    expect(buttons).toEqual(['Sign out', 'Disconnect Claude', 'Disconnect Visual Studio Code']);
-  });
-
-  it('show what is known about the client, and at most three of its hosts', () => {
-    const [connection] = connections.connections;
-    const shown = (change: object) => words(connectionsPage({ ...connections, connections: [{ ...connection!, ...change }] }));
-    expect(shown({})).toContain('Identified by claude.ai');
-    expect(shown({ source: { kind: 'operator' } })).toContain('Registered by the operator of this service');
-    const self = (...redirectHosts: string[]) => shown({ source: { kind: 'self' }, redirectHosts });
-    expect(self('a', 'b', 'c')).toContain('Sends you to a, b, c (name not verified)');
-    expect(self('a', 'b', 'c', 'd', 'e')).toContain('Sends you to a, b, c and 2 more (name not verified)');
-    expect(shown({ isManaged: true })).toContain('Managed by your organization. If you disconnect it, it comes back');
-  });
-
-  it('show when they were made, used and end', () => {
-    const times = all(connectionsPage(connections), 'time').map(({ text, attributes }) => [text, attributes['datetime']]);
-    expect(times.slice(0, 2)).toEqual([
-      ['2 Nov 2026', '2026-11-02T09:14:00.000Z'],
-      ['20 Nov 2026', '2026-11-20T16:40:00.000Z'],
-    ]);
-    expect(words(connectionsPage(connections))).toContain('Last used never');
-  });
-
-  it('when there are none, say how to make one', () => {
-    expect(words(connectionsPage({ ...connections, connections: [] }))).toContain('https://tools.example.com/mcp');
-  });
-});
-
 describe('headers', () => {
   it('forbid other sites to frame, script or keep a reference to a page, and caches to store it', () => {
     expect(PAGE_HEADERS).toEqual({

@@ -92,7 +92,7 @@ function connectionItem(connection: Connection, csrf: string): Html {
   const { name, count, createdAt, lastUsedAt, expiresAt, isManaged } = connection;
   return html`<li>
     <div>
-      <h2><bdi class="clamp">${name}</bdi></h2>
+      <h2><bdi>${name}</bdi></h2>
       ${
         isManaged
           ? html`<p class="small">
@@ -115,7 +115,7 @@ function tokenItem(token: Connection, csrf: string): Html {
   const { name, createdAt, lastUsedAt, expiresAt } = token;
   return html`<li>
     <div>
-      <h3><bdi class="clamp">${name}</bdi></h3>
+      <h3><bdi>${name}</bdi></h3>
       <dl class="details">
         ${scopesDetail(token)} ${detail('Made', day(createdAt))} ${detail('Last used', lastUsedAt ? day(lastUsedAt) : 'never')}
         ${detail('Expires', day(expiresAt))}

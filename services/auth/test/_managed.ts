@@ -71,6 +71,9 @@ const ABSENT = {
   toolRateLimit: undefined,
   oidcProvider: undefined,
   assertionIssuers: undefined,
+  clients: undefined,
+  clientHosts: undefined,
+  ownTokens: undefined,
 };
 
 function changesAt(now: number, change: ClaimChange = {}): object {

@@ -48,6 +48,7 @@ export const statements: SendStatements[] = [
     return [
       consents.insertConsent(id, { ...grant, kind: 'operator', clientId: null, expiresInSeconds: 60 }),
       consents.findLiveConsent(id, GRANT),
+      consents.admitsClient(id, 'client_a'),
       consents.touchConsent(id, GRANT),
       consents.listConsents(id),
       consents.listConsentsOfUser(id, annId),
@@ -58,6 +59,7 @@ export const statements: SendStatements[] = [
   },
   async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
   async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
+  ({ id }, query) => consents.revokeOwnTokens(query, id),
   async ({ id }, query) => {
     const domain = `new.${id}.example`;
     await setDomains(query, id, [domain]);

@@ -31,6 +31,15 @@ export function clientNameOf({ clientName, clientId }: { clientName?: string | u
     .join('');
 }
 
+/** What vouches for a client's name: an operator, the host of its metadata document, or nobody but the client itself. */
+export type ClientSource = { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
+
+export function sourceOf(clientId: string): ClientSource {
+  if (isPreRegistered(clientId)) return { kind: 'operator' };
+  const host = URL.parse(clientId)?.host;
+  return host === undefined ? { kind: 'self' } : { kind: 'document', host };
+}
+
 export function clientMetadata(
   { clientId, name, redirectUris, secretEncrypted }: ClientRow,
   encrypter: Encrypter,

@@ -134,6 +134,9 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
     allowedFields: { default: row.allowedFields === null, fields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS] },
     rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
     toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
+    clients: row.clients,
+    clientHosts: row.clientHosts,
+    ownTokens: row.ownTokens,
     createdAt: row.createdAt,
     oidcProvider:
       row.oidcIssuer === null

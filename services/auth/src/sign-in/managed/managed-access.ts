@@ -6,7 +6,7 @@ import { meter } from '@crs/kit/process/telemetry';
 import { scopesOf, type IdentityAssertion } from '../../domain/identity-assertion.ts';
 import { lockListedIssuer } from '../../store/assertion-issuers.ts';
 import { auditEntry } from '../../store/audit.ts';
-import { putManagedConsent } from '../../store/consents.ts';
+import { putManagedConsent } from '../../store/managed-consents.ts';
 import { useOnce } from '../../store/oidc-payloads.ts';
 import { findOidcProvider } from '../../store/oidc-providers.ts';
 import { lockEnabledUser } from '../../store/users.ts';

@@ -28,7 +28,8 @@ export function importSchema(): Json {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'A line of an import',
-    description: 'Absent and null mean the same where null is allowed, except in a merge. Lines are checked again against what is stored.',
+    description:
+      'Absent and null mean the same where null is allowed, except in a merge. Lines are checked again against what is stored.',
     oneOf: definitions.map(([name]) => ({ $ref: `#/$defs/${name}` })),
     $defs: Object.fromEntries(definitions),
   };

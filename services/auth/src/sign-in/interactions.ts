@@ -7,7 +7,7 @@ import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser, type LiveUserRow } from '../store/users.ts';
 import { loadUser, parseAccountId, type Account } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
-import { sourceOf } from './clients.ts';
+import { clientNameOf, sourceOf } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { FederatedResult, Federation, SignInResult } from './federation/federation.ts';
 import { consentPage } from './pages/consent.ts';
@@ -113,6 +113,7 @@ export class Interactions {
     const { uid } = visit.interaction;
     await recordRefusal(this.#context, {
       organization,
+      action: 'connection.refuse',
       reason: 'client not listed',
       target: `client not listed: ${client.clientId}`.slice(0, 200),
       outcome: 'permission_denied',
@@ -184,7 +185,7 @@ export class Interactions {
       user,
       client,
       isAdmitted: admitted?.isAdmitted === true,
-      name: nameOf(client),
+      name: clientNameOf(client),
       redirectUri: stringOf(params['redirect_uri']) ?? '',
       scopes: OAUTH_SCOPES.filter((scope) => requested.includes(scope)),
     };
@@ -204,14 +205,6 @@ async function endSession({ provider, interaction }: InteractionVisit): Promise<
   await session?.destroy();
   delete interaction.session;
   await interaction.persist();
-}
-
-/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
-function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
-  const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return Array.from(name || clientId)
-    .slice(0, 100)
-    .join('');
 }
 
 /** The part of a redirect URI that users recognize: `claude.ai`, `localhost:33418` or `cursor://`. */

@@ -270,6 +270,8 @@ export interface Organization {
   clientHosts: string[];
   /** Whether users may make access tokens for themselves. */
   ownTokens: boolean;
+  /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
+  assertionIssuers: string[];
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -337,12 +339,21 @@ export interface OrganizationSettings {
     | ClientHosts
     | undefined;
   /** False also ends the tokens that users made for themselves, for good. */
-  ownTokens?: boolean | undefined;
+  ownTokens?:
+    | boolean
+    | undefined;
+  /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
+  assertionIssuers: AssertionIssuers | undefined;
 }
 
 /** Hosts of clients' metadata documents, such as `claude.ai`: exact names, each with a port unless it is 443. Empty: none. */
 export interface ClientHosts {
   hosts: string[];
+}
+
+/** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
+export interface AssertionIssuers {
+  issuers: string[];
 }
 
 export interface CreateOrganizationRequest {
@@ -973,6 +984,7 @@ function createBaseOrganization(): Organization {
     clients: "",
     clientHosts: [],
     ownTokens: false,
+    assertionIssuers: [],
   };
 }
 
@@ -1016,6 +1028,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.ownTokens !== false) {
       writer.uint32(104).bool(message.ownTokens);
+    }
+    for (const v of message.assertionIssuers) {
+      writer.uint32(114).string(v!);
     }
     return writer;
   },
@@ -1137,6 +1152,14 @@ export const Organization: MessageFns<Organization> = {
             message.ownTokens = reader.bool();
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.assertionIssuers.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1208,6 +1231,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.own_tokens)
         ? globalThis.Boolean(object.own_tokens)
         : false,
+      assertionIssuers: globalThis.Array.isArray(object?.assertionIssuers)
+        ? object.assertionIssuers.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.assertion_issuers)
+        ? object.assertion_issuers.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -1252,6 +1280,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.ownTokens !== false) {
       obj.ownTokens = message.ownTokens;
     }
+    if (message.assertionIssuers?.length) {
+      obj.assertionIssuers = message.assertionIssuers;
+    }
     return obj;
   },
 
@@ -1281,6 +1312,7 @@ export const Organization: MessageFns<Organization> = {
     message.clients = object.clients ?? "";
     message.clientHosts = object.clientHosts?.map((e) => e) || [];
     message.ownTokens = object.ownTokens ?? false;
+    message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     return message;
   },
 };
@@ -1672,6 +1704,7 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     clients: undefined,
     clientHosts: undefined,
     ownTokens: undefined,
+    assertionIssuers: undefined,
   };
 }
 
@@ -1706,6 +1739,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.ownTokens !== undefined) {
       writer.uint32(80).bool(message.ownTokens);
+    }
+    if (message.assertionIssuers !== undefined) {
+      AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -1803,6 +1839,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.ownTokens = reader.bool();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1859,6 +1903,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.own_tokens)
         ? globalThis.Boolean(object.own_tokens)
         : undefined,
+      assertionIssuers: isSet(object.assertionIssuers)
+        ? AssertionIssuers.fromJSON(object.assertionIssuers)
+        : isSet(object.assertion_issuers)
+        ? AssertionIssuers.fromJSON(object.assertion_issuers)
+        : undefined,
     };
   },
 
@@ -1894,6 +1943,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.ownTokens !== undefined) {
       obj.ownTokens = message.ownTokens;
     }
+    if (message.assertionIssuers !== undefined) {
+      obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
+    }
     return obj;
   },
 
@@ -1922,6 +1974,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
       ? ClientHosts.fromPartial(object.clientHosts)
       : undefined;
     message.ownTokens = object.ownTokens ?? undefined;
+    message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
+      ? AssertionIssuers.fromPartial(object.assertionIssuers)
+      : undefined;
     return message;
   },
 };
@@ -1989,6 +2044,75 @@ export const ClientHosts: MessageFns<ClientHosts> = {
   fromPartial(object: DeepPartial<ClientHosts>): ClientHosts {
     const message = createBaseClientHosts();
     message.hosts = object.hosts?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseAssertionIssuers(): AssertionIssuers {
+  return { issuers: [] };
+}
+
+export const AssertionIssuers: MessageFns<AssertionIssuers> = {
+  encode(message: AssertionIssuers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.issuers) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AssertionIssuers {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAssertionIssuers();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.issuers.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AssertionIssuers {
+    return {
+      issuers: globalThis.Array.isArray(object?.issuers) ? object.issuers.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: AssertionIssuers): unknown {
+    const obj: any = {};
+    if (message.issuers?.length) {
+      obj.issuers = message.issuers;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    return AssertionIssuers.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    const message = createBaseAssertionIssuers();
+    message.issuers = object.issuers?.map((e) => e) || [];
     return message;
   },
 };

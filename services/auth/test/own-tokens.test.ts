@@ -40,6 +40,7 @@ const setOwnTokens = async (ownTokens: boolean, id = ACME) => {
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
+    assertionIssuers: undefined,
   };
   await world.operator.auth.updateOrganization({ settings }, await world.operate(id));
 };

@@ -54,15 +54,10 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 /** Changes the setting of Acme. Globex admits any client throughout. */
 const admit = async (clients: 'any' | 'listed', hosts: string[] = []) => {
-  const rest = {
-    allowedFields: undefined,
-    rateLimit: undefined,
-    toolRateLimit: undefined,
-    oidcProvider: undefined,
-    assertionIssuers: undefined,
-  };
+  const rest = { allowedFields: undefined, rateLimit: undefined, toolRateLimit: undefined };
+  const unchanged = { ...rest, oidcProvider: undefined, assertionIssuers: undefined };
   await world.operator.auth.updateOrganization(
-    { settings: { ...rest, clients, clientHosts: { hosts } } },
+    { settings: { ...unchanged, clients, clientHosts: { hosts } } },
     await world.operate('acme'),
   );
 };

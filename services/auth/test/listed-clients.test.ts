@@ -54,10 +54,15 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 /** Changes the setting of Acme. Globex admits any client throughout. */
 const admit = async (clients: 'any' | 'listed', hosts: string[] = []) => {
-  const rest = { allowedFields: undefined, rateLimit: undefined, toolRateLimit: undefined };
-  const unchanged = { ...rest, oidcProvider: undefined, assertionIssuers: undefined };
+  const rest = {
+    allowedFields: undefined,
+    rateLimit: undefined,
+    toolRateLimit: undefined,
+    oidcProvider: undefined,
+    assertionIssuers: undefined,
+  };
   await world.operator.auth.updateOrganization(
-    { settings: { ...unchanged, clients, clientHosts: { hosts } } },
+    { settings: { ...rest, clients, clientHosts: { hosts } } },
     await world.operate('acme'),
   );
 };
@@ -107,7 +112,7 @@ describe('an organization that admits only listed clients', () => {
     expect(forged.page.status).toBe(403);
     expect(await grantsOf(clientId)).toEqual([]);
     const entries = await world.rows(
-      `select organization, actor, target, outcome, address from auth.audit where action = 'sign-in.refuse' and target like '%' || $1`,
+      `select organization, actor, target, outcome, address from auth.audit where action = 'connection.refuse' and target like '%' || $1`,
       [clientId],
     );
     const entry = { organization: 'acme', actor: 'sign-in', outcome: 'permission_denied', address: b.address };

@@ -155,6 +155,29 @@ describe('a managed grant', () => {
     expect(await grantsOf('acme')).toHaveLength(3);
   });
 
+  it('needs a client that the organization admits, and is refused while it does not', async () => {
+    const { documentClient: client, client: preRegistered } = world;
+    const { host } = new URL(client.clientId);
+    const earlier = await accessTokenOf('acme', { client });
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: ['claude.ai'] } });
+    const { status, body } = await world.exchange('acme', { client });
+    expect([status, body['error'], body['error_description']]).toEqual([
+      400,
+      'invalid_grant',
+      'the assertion is refused: client not listed',
+    ]);
+    expect(await world.trail()).toContain(
+      `acme sign-in connection.refuse client not listed at ${world.issuers.acme.issuer} unauthenticated 1`,
+    );
+    expect(await world.isLive(earlier)).toBe(false);
+    await accessTokenOf('acme', { client: preRegistered });
+    await accessTokenOf('globex', { client });
+    await world.update('acme', { clientHosts: { hosts: [host] } });
+    expect(await world.isLive(earlier)).toBe(true);
+    await accessTokenOf('acme', { client });
+    await world.update('acme', { clients: 'any' });
+  });
+
   it('is one even if two assertions come at the same time', async () => {
     const tokens = await Promise.all([accessTokenOf('acme'), accessTokenOf('acme', { at: world.replica() })]);
     expect(await Promise.all(tokens.map((each) => world.isLive(each)))).toEqual([true, true]);

@@ -181,7 +181,7 @@ describe('a change of settings', () => {
   it('keeps omitted settings', async () => {
     const start = await update(ACME, ALL_SET);
     expect(start).toMatchObject(ALL_SHOWN);
-    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider' | 'assertionIssuers' | 'clientHosts'>>[] = [
+    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider' | 'clientHosts' | 'assertionIssuers'>>[] = [
       { name: 'Another' },
       { writeSurface: false },
       { anonymizeInterviewees: false },

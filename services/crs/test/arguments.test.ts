@@ -66,17 +66,6 @@ describe('the arguments for an OpenID provider', () => {
   );
 });
 
-describe('the argument for assertion issuers', () => {
-  test.each([
-    ['https://acme.example, https://b.test/x', ['https://acme.example', 'https://b.test/x']],
-    ['none', []],
-  ])('may be %j', (text, issuers) => expect(assertionIssuers(text)).toEqual({ issuers }));
-
-  test.each(['', 'None', 'acme.example', 'https://acme.example,', 'https://acme.example,none'])('refuses %j', (text) =>
-    expect(() => assertionIssuers(text)).toThrow('https URLs with commas between'),
-  );
-});
-
 describe('the argument for client hosts', () => {
   test.each([
     ['none', []],
@@ -87,6 +76,17 @@ describe('the argument for client hosts', () => {
   test.each(['', ',', 'claude.ai,', 'https://claude.ai', 'claude.ai/oauth', 'ann@claude.ai', 'claude.ai:', 'a b'])(
     'refuses %j',
     (text) => expect(() => clientHosts(text)).toThrow('commas between'),
+  );
+});
+
+describe('the argument for assertion issuers', () => {
+  test.each([
+    ['https://acme.example, https://b.test/x', ['https://acme.example', 'https://b.test/x']],
+    ['none', []],
+  ])('may be %j', (text, issuers) => expect(assertionIssuers(text)).toEqual({ issuers }));
+
+  test.each(['', 'None', 'acme.example', 'https://acme.example,', 'https://acme.example,none'])('refuses %j', (text) =>
+    expect(() => assertionIssuers(text)).toThrow('https URLs with commas between'),
   );
 });
 

@@ -156,10 +156,10 @@ async function settingsOf(options: SettingOptions): Promise<OrganizationSettings
   const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
   const { clients, ownTokens, assertionIssuers } = options;
   const clientHosts = options.clientHosts && { hosts: options.clientHosts };
-  const view = { writeSurface, anonymizeInterviewees, allowedFields };
   const limits = { rateLimit, toolRateLimit };
-  const access = { clients, clientHosts, ownTokens, assertionIssuers, oidcProvider: await oidcProviderOf(options) };
-  return { name, ...view, ...limits, ...access };
+  const oidcProvider = await oidcProviderOf(options);
+  const assistants = { clients, clientHosts, ownTokens, assertionIssuers };
+  return { name, writeSurface, anonymizeInterviewees, allowedFields, ...limits, ...assistants, oidcProvider };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

@@ -330,10 +330,6 @@ export interface OrganizationSettings {
   oidcProvider:
     | OidcProviderSettings
     | undefined;
-  /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
-  assertionIssuers:
-    | AssertionIssuers
-    | undefined;
   /**
    * `any` or `listed`. With `listed`, only clients that an operator registered and metadata documents of `client_hosts` get consent and
    * tokens. Other clients' grants are refused while it lasts.
@@ -343,17 +339,21 @@ export interface OrganizationSettings {
     | ClientHosts
     | undefined;
   /** False also ends the tokens that users made for themselves, for good. */
-  ownTokens?: boolean | undefined;
-}
-
-/** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
-export interface AssertionIssuers {
-  issuers: string[];
+  ownTokens?:
+    | boolean
+    | undefined;
+  /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
+  assertionIssuers: AssertionIssuers | undefined;
 }
 
 /** Hosts of clients' metadata documents, such as `claude.ai`: exact names, each with a port unless it is 443. Empty: none. */
 export interface ClientHosts {
   hosts: string[];
+}
+
+/** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
+export interface AssertionIssuers {
+  issuers: string[];
 }
 
 export interface CreateOrganizationRequest {
@@ -1701,10 +1701,10 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
-    assertionIssuers: undefined,
     clients: undefined,
     clientHosts: undefined,
     ownTokens: undefined,
+    assertionIssuers: undefined,
   };
 }
 
@@ -1731,9 +1731,6 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.oidcProvider !== undefined) {
       OidcProviderSettings.encode(message.oidcProvider, writer.uint32(58).fork()).join();
     }
-    if (message.assertionIssuers !== undefined) {
-      AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
-    }
     if (message.clients !== undefined) {
       writer.uint32(66).string(message.clients);
     }
@@ -1742,6 +1739,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.ownTokens !== undefined) {
       writer.uint32(80).bool(message.ownTokens);
+    }
+    if (message.assertionIssuers !== undefined) {
+      AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -1815,14 +1815,6 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.oidcProvider = OidcProviderSettings.decode(reader, reader.uint32());
             continue;
           }
-          case 11: {
-            if (tag !== 90) {
-              break;
-            }
-
-            message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
-            continue;
-          }
           case 8: {
             if (tag !== 66) {
               break;
@@ -1845,6 +1837,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             }
 
             message.ownTokens = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1892,11 +1892,6 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.oidc_provider)
         ? OidcProviderSettings.fromJSON(object.oidc_provider)
         : undefined,
-      assertionIssuers: isSet(object.assertionIssuers)
-        ? AssertionIssuers.fromJSON(object.assertionIssuers)
-        : isSet(object.assertion_issuers)
-        ? AssertionIssuers.fromJSON(object.assertion_issuers)
-        : undefined,
       clients: isSet(object.clients) ? globalThis.String(object.clients) : undefined,
       clientHosts: isSet(object.clientHosts)
         ? ClientHosts.fromJSON(object.clientHosts)
@@ -1907,6 +1902,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         ? globalThis.Boolean(object.ownTokens)
         : isSet(object.own_tokens)
         ? globalThis.Boolean(object.own_tokens)
+        : undefined,
+      assertionIssuers: isSet(object.assertionIssuers)
+        ? AssertionIssuers.fromJSON(object.assertionIssuers)
+        : isSet(object.assertion_issuers)
+        ? AssertionIssuers.fromJSON(object.assertion_issuers)
         : undefined,
     };
   },
@@ -1934,9 +1934,6 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.oidcProvider !== undefined) {
       obj.oidcProvider = OidcProviderSettings.toJSON(message.oidcProvider);
     }
-    if (message.assertionIssuers !== undefined) {
-      obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
-    }
     if (message.clients !== undefined) {
       obj.clients = message.clients;
     }
@@ -1945,6 +1942,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.ownTokens !== undefined) {
       obj.ownTokens = message.ownTokens;
+    }
+    if (message.assertionIssuers !== undefined) {
+      obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
     }
     return obj;
   },
@@ -1969,14 +1969,81 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
       ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
-    message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
-      ? AssertionIssuers.fromPartial(object.assertionIssuers)
-      : undefined;
     message.clients = object.clients ?? undefined;
     message.clientHosts = (object.clientHosts !== undefined && object.clientHosts !== null)
       ? ClientHosts.fromPartial(object.clientHosts)
       : undefined;
     message.ownTokens = object.ownTokens ?? undefined;
+    message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
+      ? AssertionIssuers.fromPartial(object.assertionIssuers)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseClientHosts(): ClientHosts {
+  return { hosts: [] };
+}
+
+export const ClientHosts: MessageFns<ClientHosts> = {
+  encode(message: ClientHosts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.hosts) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClientHosts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClientHosts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.hosts.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ClientHosts {
+    return { hosts: globalThis.Array.isArray(object?.hosts) ? object.hosts.map((e: any) => globalThis.String(e)) : [] };
+  },
+
+  toJSON(message: ClientHosts): unknown {
+    const obj: any = {};
+    if (message.hosts?.length) {
+      obj.hosts = message.hosts;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ClientHosts>): ClientHosts {
+    return ClientHosts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClientHosts>): ClientHosts {
+    const message = createBaseClientHosts();
+    message.hosts = object.hosts?.map((e) => e) || [];
     return message;
   },
 };
@@ -2046,73 +2113,6 @@ export const AssertionIssuers: MessageFns<AssertionIssuers> = {
   fromPartial(object: DeepPartial<AssertionIssuers>): AssertionIssuers {
     const message = createBaseAssertionIssuers();
     message.issuers = object.issuers?.map((e) => e) || [];
-    return message;
-  },
-};
-
-function createBaseClientHosts(): ClientHosts {
-  return { hosts: [] };
-}
-
-export const ClientHosts: MessageFns<ClientHosts> = {
-  encode(message: ClientHosts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.hosts) {
-      writer.uint32(10).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientHosts {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientHosts();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.hosts.push(reader.string());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ClientHosts {
-    return { hosts: globalThis.Array.isArray(object?.hosts) ? object.hosts.map((e: any) => globalThis.String(e)) : [] };
-  },
-
-  toJSON(message: ClientHosts): unknown {
-    const obj: any = {};
-    if (message.hosts?.length) {
-      obj.hosts = message.hosts;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ClientHosts>): ClientHosts {
-    return ClientHosts.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientHosts>): ClientHosts {
-    const message = createBaseClientHosts();
-    message.hosts = object.hosts?.map((e) => e) || [];
     return message;
   },
 };

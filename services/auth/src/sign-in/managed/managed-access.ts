@@ -79,8 +79,8 @@ export class ManagedAccess {
     const { db } = this.#context;
     const [provider] = await db.read(credentialScopeNow(organization), findOidcProvider(organization));
     if (!provider) throw refused('issuer not listed');
-    const [admission] = await db.read(credentialScopeNow(organization), admitsClient(organization, client.clientId));
-    if (!admission?.isAdmitted) throw refused('client not listed');
+    const [admitted] = await db.read(credentialScopeNow(organization), admitsClient(organization, client.clientId));
+    if (!admitted?.isAdmitted) throw refused('client not listed');
     const identity = { subject: assertion.subject, email: async () => assertion.email };
     // The organization lists the issuer because it vouches for e-mails.
     const rules = { domains: provider.domains, emailProof: 'issuer' };

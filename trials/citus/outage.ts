@@ -2,7 +2,7 @@
 //
 //   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause|slow]...
 //
-// Starts the system on its own database. WORKER_DATA is the data directory of one worker. For 12 s, the worker is down (`kill`), suspended (`pause`), or
+// Creates a database on the coordinator and starts the system on it. WORKER_DATA is the data directory of one worker. For 12 s, the worker is down (`kill`), suspended (`pause`), or
 // suspended for 300 ms of every 500 (`slow`).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,8 @@ if (url === undefined || workerData === undefined)
   throw new Error('Name the URL of the coordinator and the data directory of a worker.');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const system = await startSystem(url, 5);
+const CALLS_OF_EACH_ORGANIZATION = 5;
+const system = await startSystem(url, CALLS_OF_EACH_ORGANIZATION);
 
 /** Returns the worker's port and the id of its main process, which changes with a restart. */
 function readPid(): [pid: number, port: number] {

@@ -52,6 +52,7 @@ export class Assistant implements OAuthClientProvider {
   saveTokens(tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>) {
     this.#tokens = tokens;
   }
+  /** Never forgets the registered client: a client that has to register again fails the trial. */
   invalidateCredentials(scope: string) {
     if (['all', 'tokens'].includes(scope)) this.#tokens = undefined;
   }

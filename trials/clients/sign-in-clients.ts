@@ -75,7 +75,7 @@ async function allow(): Promise<void> {
     }
     await sleep(100);
   }
-  throw new Error('no client openedUrlFile a browser within 30 s');
+  throw new Error('no client opened a browser within 30 s');
 }
 
 /** Checks that the tool returned the demo's projects. */

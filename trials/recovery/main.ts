@@ -73,6 +73,7 @@ async function recoverToPointInTime(): Promise<void> {
   await server.restore({ recovery_target_time: target!.now });
   print(`base backup and WAL restored: ${secondsSince(started)}`);
   await server.query(await readRunbookStatement());
+  // The runbook then runs the installation again, before the services start.
   await prepare();
   system = await startOn(server.url);
   const { status } = await get(system.api, 'deleted', '/v1/calls/call_0');
@@ -113,7 +114,10 @@ async function recoverFromCrash(): Promise<void> {
   print(
     `archive_timeout ${ARCHIVE_TIMEOUT_S} s: lost ${lost.length} of ${imports.length} imports, the oldest ${lostSeconds.toFixed(1)} s before the crash (RPO)`,
   );
-  check('no import is lost that finished before a restored one', !lost.some(({ callId }) => restoredIds.has(callId)));
+  check(
+    'only the last imports are lost: none was restored that finished after a lost one',
+    !lost.some(({ callId }) => restoredIds.has(callId)),
+  );
   check('the loss covers less than two archive timeouts', lostSeconds < 2 * ARCHIVE_TIMEOUT_S);
 }
 
@@ -121,7 +125,7 @@ function prepare(): Promise<void> {
   return prepareDatabase({ adminDatabaseUrl: server.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
 }
 
-/** Returns the SQL statement that the runbook has an operator run after the whole server was restored. */
+/** Returns the SQL statement by which the runbook invalidates all cursors of the change feed after a restore. */
 async function readRunbookStatement(): Promise<string> {
   const [match, ...others] = (await readFile(RUNBOOK, 'utf8')).matchAll(/psql -c "(update [^"]+)"/g);
   check(`the runbook has exactly one SQL statement: ${match?.[1]}`, match !== undefined && others.length === 0);

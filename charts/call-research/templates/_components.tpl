@@ -50,6 +50,7 @@ crs: &crs
   listeners: {}
   # `crs status` calls the health listener of each service that has no admin listener.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
+{{- /* The pods of the CronJobs in the value `jobs`, which run `crs` commands. */}}
 {{- if .Values.jobs }}
 job: *crs
 {{- end }}

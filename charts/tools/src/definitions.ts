@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema (draft 7) that this file uses. */
+/** A JSON Schema (draft 7). */
 export type Schema = { [key: string]: unknown };
 
 const text = { type: 'string' };
@@ -21,8 +21,9 @@ const labelSelector = object({
     ]),
   },
 });
-const withListener = ['auth', 'calls', 'projects', 'entities', 'rate-limit'];
-const withCertificate = ['api-gateway', 'tool-gateway', ...withListener, 'crs'];
+/** The services that other services call. Gateways are called from outside. */
+const calledByServices = ['auth', 'calls', 'projects', 'entities', 'rate-limit'];
+const withCertificate = ['api-gateway', 'tool-gateway', ...calledByServices, 'crs'];
 const each = (names: string[], schema: Schema) => object(Object.fromEntries(names.map((name) => [name, schema])));
 const asKubernetesHasIt = { type: 'array', items: { $ref: '#/definitions/anything' } };
 const peers = { type: 'array', items: { $ref: '#/definitions/peer' } };
@@ -32,6 +33,7 @@ export const DEFINITIONS: Record<string, Schema> = {
   /** Only Kubernetes knows all keys of these objects; kubeconform and the API server check them. */
   anything: { type: 'object', additionalProperties: true },
   amounts: object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }),
+  /** `serviceUrl`: the address that services connect to if it differs from the one in the Secret, such as a pooler's. It has no credentials. */
   databasesApart: each(
     ['projects', 'calls', 'entities'],
     object(
@@ -72,7 +74,8 @@ export const DEFINITIONS: Record<string, Schema> = {
   },
   labels: textMap,
   port: { type: 'integer', minimum: 1, maximum: 65535 },
-  tlsPeers: each(withListener, { type: 'array', items: { ...text, pattern: '^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$' } }),
+  /** By service: names of additional clients that it admits. The name is part of the name of their certificate's Secret. */
+  tlsPeers: each(calledByServices, { type: 'array', items: { ...text, pattern: '^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$' } }),
   tlsSecrets: each(withCertificate, { ...text, minLength: 1 }),
   reference: object({ name: { ...text, minLength: 1 } }, ['name']),
   podSpec: object({

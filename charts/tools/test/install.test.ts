@@ -75,14 +75,15 @@ describe('the install Job', () => {
     expect(subjects).toEqual([{ kind: 'ServiceAccount', name: INSTALL, namespace: 'research' }]);
   });
 
-  test('creates every Secret that a pod refers to, except those named in values', () => {
+  test('may access exactly the Secrets of the release that pods use by envFrom or as volumes', () => {
     const [, read, written] = find(manifests, 'Role', INSTALL).rules as Manifest[];
-    const createdSecrets = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
+    // No pod uses the key of the certificate authority: it signs the certificates during the installation.
+    const accessible = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
     const referencedSecrets = pods(manifests).flatMap(({ spec }) => [
       ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
       ...(spec.volumes ?? []).flatMap(({ secret }: Manifest) => secret?.secretName ?? []),
     ]);
-    expect(new Set(referencedSecrets)).toEqual(new Set(createdSecrets));
+    expect(new Set(referencedSecrets)).toEqual(new Set(accessible));
   });
 
   test('gets the name prefix and the labels for the Secrets', () => {
@@ -103,13 +104,13 @@ describe('the install Job', () => {
   });
 });
 
-describe('crs', () => {
+describe('the command-line tool crs', () => {
   const ADMIN = ['AUTH', 'CALLS', 'ENTITIES', 'PROJECTS'].map((service) => ({
     name: `CRS_${service}_ADMIN_ADDRESS`,
     value: `${NAME}-${service.toLowerCase()}:50052`,
   }));
 
-  test('gets the admin addresses and the operator credential in its pod, its jobs and the Helm test', async () => {
+  test('gets the admin addresses and the operator credential in the toolbox pod, in each CronJob defined under `jobs` in the values, and in the Helm test', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
     for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
@@ -118,7 +119,7 @@ describe('crs', () => {
     }
   });
 
-  test('can use a different operator Secret in its pod and in each job, while the Helm test keeps that of the installation', async () => {
+  test('has the operator Secret of `toolbox.operatorSecret` in the toolbox pod and in CronJobs without one of their own, not in the Helm test', async () => {
     const manifests = await render({
       files: ['examples/production.yaml'],
       values: {

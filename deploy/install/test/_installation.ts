@@ -20,8 +20,8 @@ interface Target {
 }
 
 /**
- * Gives each test of a file an empty database and an empty cluster. The file has a PostgreSQL server of its own: roles belong to the whole server,
- * and their passwords change here.
+ * Gives each test of a file an empty database and an empty cluster. Each file has its own PostgreSQL server, because
+ * an installation changes the passwords of roles, which all databases of a server share.
  */
 export function emptyTarget(): Target {
   const target = {

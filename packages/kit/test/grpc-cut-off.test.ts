@@ -41,6 +41,7 @@ test.each([false, true])(
 test('a call that the server refused unprocessed is sent again, even if it must not be retried', async () => {
   const { address, begun } = await startServer(1);
   const call = callerOf(address);
+  // `begun` doesn't count the refused attempt. The second attempt begins, and is then cut off.
   await expect(call()).rejects.toMatchObject({ kind: 'unavailable' });
   expect(begun()).toBe(1);
 });

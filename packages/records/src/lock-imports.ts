@@ -4,8 +4,9 @@ import type { Statement } from '@crs/kit/data/database';
 const LOCKED = { now: column.timestamp };
 
 /**
- * Locks out other imports and erasures of the organization in this service until the transaction ends, so that the rows that an import reads don't change
- * before it writes. Returns a time at which the lock was held, so that a later import has a later time.
+ * Waits for other imports and erasures of this organization's records in this service, and makes later ones wait until the transaction ends: each of them
+ * calls this first. So the rows that an import reads don't change before it writes. Returns the time after the wait, in milliseconds, so that a later
+ * import has no earlier time.
  */
 export function lockImports(service: string, organization: string): Statement<column.RowOf<typeof LOCKED>> {
   return {

@@ -13,13 +13,14 @@ import { putProjects } from '../src/store/put-roles.ts';
 import * as encrypted from '../src/store/encrypted-values.ts';
 import * as users from '../src/store/users.ts';
 
-const FIRST = '00000000-0000-0000-0000-000000000000';
+/** Sorts before every id: removals that continue after it begin with the first row. */
+const START = '00000000-0000-0000-0000-000000000000';
 const NEW = '00000000-0000-4000-8000-0000000000aa';
 
 /**
- * Every SQL statement of the service on tables with rows of organizations. `testing/test/row-level-security.test.ts` sends each entry for one
- * organization, in a transaction that it rolls back, and fails if a statement of the store is missing here. An entry returns statements for the test to
- * send; functions that send several themselves get `query`.
+ * Every SQL statement of the service on tables with rows of organizations. `testing/test/row-level-security.test.ts` sends them as one
+ * organization, in transactions that it rolls back, and checks that none reads or changes a row of another. It also fails if a statement of the store is
+ * missing here. An entry returns the statements to send. Where a function of the store sends several itself, the entry passes `query` to it.
  */
 export const statements: SendStatements[] = [
   async ({ id }, query) => {
@@ -64,7 +65,7 @@ export const statements: SendStatements[] = [
   },
   async ({ id }, query) => {
     await query(erasures.markOrganization(id));
-    return [erasures.removeProjects(id, FIRST), erasures.removeUsers(id, FIRST)];
+    return [erasures.removeProjects(id, START), erasures.removeUsers(id, START)];
   },
   async ({ id }, query) => {
     await query(erasures.markOrganization(id));

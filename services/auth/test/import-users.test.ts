@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tenant } from '@crs/testing/world';
 import { verifyPassword } from '../src/domain/password.ts';
@@ -61,11 +62,14 @@ describe('an imported user', () => {
     expect(await stored('Café@example.com')).toBeUndefined();
   });
 
-  it('is disabled by "disabled": true, which ends tokens and is audited; no import enables the user again', async () => {
+  it('is disabled by "disabled": true, which revokes tokens for good and is audited; no import enables the user again', async () => {
     const record = { type: 'user', organization: ACME, email: 'leaver@example.com' };
     await world.load([record]);
     const acme = await world.operate(ACME);
-    const { accessToken } = await world.operator.auth.createToken({ email: record.email, scopes: [], expiresInSeconds: 0 }, acme);
+    const { accessToken } = await world.operator.auth.createToken(
+      { email: record.email, scopes: [], expiresInSeconds: 3_600 },
+      acme,
+    );
     expect(await outcomeOf({ ...record, disabled: false })).toBe('unchanged');
     expect((await stored(record.email))!.disabled).toBe(false);
     expect(await outcomeOf({ ...record, disabled: true })).toBe('accepted');
@@ -73,6 +77,7 @@ describe('an imported user', () => {
     expect((await stored(record.email))!.disabled).toBe(true);
     const { entries } = await world.operator.auth.listAudit({ limit: 20 }, acme);
     expect(entries.filter(({ action }) => action === 'user.disable').map(({ target }) => target)).toEqual([record.email]);
+    // The token stays revoked when an operator enables the user again.
     await world.operator.auth.setUserDisabled({ email: record.email, disabled: false }, acme);
     await expect(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }, {})).rejects.toMatchObject({
       kind: 'unauthenticated',
@@ -136,7 +141,7 @@ describe('an imported password', () => {
     expect(await verifyPassword(SECOND, await hashOf(email, GLOBEX))).toBe(true);
   });
 
-  it('is checked only if it would be set: a file with an old password can be imported again', async () => {
+  it('is checked for being easy to guess only if it would be set: a file with an old password can be imported again', async () => {
     const email = 'old@example.com';
     await world.load([user(ACME, email, { password: FIRST })]);
     const before = await hashOf(email);
@@ -177,9 +182,8 @@ describe('a user record', () => {
     [{ password: SHORTEST.padEnd(256, 'x') }],
     [{ password: `${SHORTEST}${'😀'.repeat(244)}` }],
   ])('is accepted at the limit: %j', async (change) => {
-    expect(await outcomeOf({ type: 'user', organization: ACME, email: 'limit@example.com', name: 'x', ...change })).not.toContain(
-      ':',
-    );
+    const email = `${randomUUID()}@example.com`;
+    expect(await outcomeOf({ type: 'user', organization: ACME, email, name: 'x', ...change })).toBe('accepted');
   });
 
   it.each<[string, string, object]>([

@@ -42,7 +42,9 @@ describe('GET /v1/changes', () => {
     await feed.store(organization, ['a'], FULL);
     const { cursor } = await feed.follow(organization);
     await feed.store(organization, ['a'], FULL);
+    // The detail shows neither the notes nor who conducted the call.
     await feed.store(organization, ['a'], { ...FULL, notes: [], conducted_by: null });
+    await feed.store(organization, ['a'], FULL);
     const [user] = (
       await feed.world.query(`select user_id as id from auth.users where organization = $1 and name = 'ann'`, [organization])
     ).rows;
@@ -51,7 +53,7 @@ describe('GET /v1/changes', () => {
     expect((await feed.follow(organization, { cursor })).summaries).toEqual([]);
   });
 
-  it('never lists a change before the call itself, because one transaction stores both', async () => {
+  it('stores a call and its change in one transaction, so that it never lists a call that cannot be read yet', async () => {
     const organizations = [await feed.createTenant(), await feed.createTenant()];
     for (const organization of organizations) await feed.store(organization, ['a', 'b']);
     const { rows } = await feed.world.query(
@@ -163,9 +165,9 @@ describe('expand=detail', () => {
     const organization = await feed.createTenant();
     const limit = 8 * 1024 * 1024;
     await feed.store(organization, ['a', 'b'], { transcript: '' });
-    const [{ rest }] = (
+    const [{ withoutTranscripts }] = (
       await feed.world.query(
-        `select sum(octet_length(detail_json) + coalesce(octet_length(verbatim), 0) + coalesce(octet_length(verbatim_segments), 0))::int as rest
+        `select sum(octet_length(detail_json) + coalesce(octet_length(verbatim), 0) + coalesce(octet_length(verbatim_segments), 0))::int as "withoutTranscripts"
           from calls.calls where organization = $1`,
         [organization],
       )
@@ -179,16 +181,17 @@ describe('expand=detail', () => {
     };
     const half = limit / 2;
     await feed.store(organization, ['a'], { transcript: 'x'.repeat(half) });
-    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - rest) });
+    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - withoutTranscripts) });
     expect(await pageSizes()).toEqual([2, 2]);
-    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - rest + 1) });
+    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - withoutTranscripts + 1) });
     expect(await pageSizes()).toEqual([1, 400]);
     await feed.store(organization, ['b'], { deleted: true, created_at: undefined });
-    await feed.store(organization, ['a'], { transcript: 'x'.repeat(limit - 1_000) });
+    await feed.store(organization, ['a'], { transcript: 'x'.repeat(limit) });
     expect(await pageSizes()).toEqual([1, 1]);
   });
 
-  it('returns a call with the most Q&A blocks that a line may have, all of them empty', async () => {
+  // An empty block is only `{}` in an import line, but a whole object in the detail, so a short line can have a very long detail.
+  it('returns a call that was imported with the maximum number of Q&A blocks, all of them empty', async () => {
     const organization = await feed.createTenant();
     await feed.store(organization, ['wide'], { qa_blocks: Array.from({ length: MAX_ITEMS }, () => ({})) });
     const { json } = await feed.changes(organization, { expand: 'detail' });

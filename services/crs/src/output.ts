@@ -35,7 +35,7 @@ export function layOut(value: object): string {
 }
 
 /** Lays out a new object, with a note that no later command shows its `secret`. */
-export function layOutOnce(value: object, secret: string): string {
+export function layOutWithSecret(value: object, secret: string): string {
   return `${layOut(value)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
 }
 

@@ -82,7 +82,7 @@ describe('an entity', () => {
     expect(await load({ ...FULL, created_at: null })).toEqual(counts(0, 1));
   });
 
-  it('is replaced as a whole: absent fields become null, and null counts as absent', async () => {
+  it('is replaced as a whole: absent fields become null, except created_at, and null counts as absent', async () => {
     await load(FULL);
     expect(await load(entity(ACME, ONE))).toEqual(counts(1, 0));
     expect(await entitiesOf(ACME)).toEqual([{ ...EMPTY, id: ONE, project_id: ALPHA, created_at: STORED.created_at }]);
@@ -124,13 +124,14 @@ describe('an entity', () => {
     expect(await entitiesOf(GLOBEX)).toEqual([]);
   });
 
-  it('may have a text of almost 8 MiB', async () => {
+  it('may come in a line of almost 8 MiB', async () => {
+    // A quotation mark takes two bytes in JSON.
     const overview = '"'.repeat(4 * 1024 * 1024 - 200);
     expect(await load(entity(ACME, ONE, { overview }))).toEqual(counts(1, 0));
     expect((await entitiesOf(ACME))[0]!['overview'] === overview).toBe(true);
   });
 
-  it('that several imports write at once ends up exactly as in one of their lines', async () => {
+  it('ends up, after several imports at once, as one of them wrote it, like the other entities of that import', async () => {
     const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, description: `variant ${i}` }));
     await Promise.all(variants.map((each) => load(entity(ACME, ONE, each), entity(ACME, TWO, each))));
     const [one, two] = await entitiesOf(ACME);

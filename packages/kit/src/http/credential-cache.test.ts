@@ -22,9 +22,9 @@ it('the cache keeps only the digest and the refusal of a refused credential in m
     new LookUps(limiter, new RequestQueue({ concurrency: 8, perKey: 32, tenantMetrics: false })),
   );
   const check: Check = { kind: 'address', id: '127.0.0.1', rule: { requests: 60, periodSeconds: 60 } };
-  const bearer = { deadline: Date.now() + 5_000, check };
+  const request = { deadline: Date.now() + 5_000, check };
   const refusalOf = (n: number) =>
-    cache.get(`digest ${n}`, `credential ${n}`, bearer).then(
+    cache.get(`digest ${n}`, `credential ${n}`, request).then(
       () => 'none',
       ({ kind, message, reason }: ServiceError) => [kind, message, reason].join(),
     );

@@ -91,6 +91,7 @@ describe('work that exceeds countedMs', () => {
     await pass(249);
     expect(admitted).toEqual(['a1', 'b1']);
     await pass(1);
+    // a has just had a turn.
     expect(admitted.slice(2)).toEqual(['c1', 'a2']);
     // Releasing a1 frees no slot, because a1 no longer occupied one.
     ask('d', 'd1');
@@ -154,6 +155,7 @@ describe('waiting work', () => {
     expect(admitted).toEqual(['a1', 'a4']);
     expect(refused).toEqual([
       ['a2', reason],
+      // The reason of an abort that isn't an error of ours: nobody waits for an answer.
       ['a3', expect.objectContaining({ kind: 'deadline_exceeded' })],
     ]);
     expect(vi.getTimerCount()).toBe(0);
@@ -195,12 +197,13 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['b1', 'c1', 'a5', 'b2', 'a6', 'b3', 'a7', 'a8', 'a9']);
   });
 
-  it('leave a free slot to a key that is below its share', async () => {
+  it('leave a free slot to other keys if the key whose work has waited longest is at its own limit', async () => {
     const { ask, admitted, release } = create({ perKey: 2, total: 3 });
     for (const name of names('a', 5)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
     expect(admitted).toEqual(['a1', 'a2', 'b1']);
     await release('a1');
+    // a waits at the end of the turns, because it was at its limit.
     expect(admitted.slice(3)).toEqual(['b2']);
     await release('b1');
     expect(admitted.slice(4)).toEqual(['a3']);

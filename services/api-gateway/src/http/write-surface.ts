@@ -6,9 +6,10 @@ export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask the operator of this service to enable it.';
 
 /**
- * Checks that the organization is enabled for the write surface, the endpoints of billing offices and projects with their reads, and for a write also
- * that the request's key isn't read-only. Refuses with 404, because the closed list of error codes has no "forbidden", and `unauthorized` would make
- * clients replace a valid key.
+ * The write surface is all endpoints of billing offices and projects, including those that only read. Checks that the organization is enabled for it
+ * and, if the endpoint writes, that the request's API key isn't read-only.
+ *
+ * Refuses with 404, because the closed list of error codes has no "forbidden", and `unauthorized` would make clients replace a valid key.
  * @throws Refusal 404
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {

@@ -2,8 +2,8 @@ import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
 /**
- * The time until which a key must not be retired, by kind: each kind has its own table. Caller keys don't have the column, because every key verifies
- * for longer than their tokens live, at most a minute.
+ * The SQL expression that selects the time before which a key must not be retired. Only the table of token keys has such a column. Caller keys need
+ * none: a token that they sign lives for at most a minute, and every key is kept for longer than that after it stops signing.
  */
 const PROTECTED_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protected_until' };
 export type KeyKind = keyof typeof PROTECTED_UNTIL;

@@ -49,7 +49,7 @@ interface AllContent extends Content {
   transcripts: Record<Transcript['kind'], Transcript['content'] | null>;
 }
 
-/** Returns the call's content under the names of LINE_FIELDS. `contentJson` has the names of the REST API. */
+/** Returns the call's content under its column names, by which `LINE_FIELDS` finds it. `contentJson` returns it under the names of the REST API. */
 function contentOf(call: ExportedCall): AllContent {
   const { key_takeaways, key_takeaways_status, qa_blocks, verbatim, redacted, ...content } = JSON.parse(contentJson(call));
   return {
@@ -86,12 +86,12 @@ function lineOf(organization: string, call: ExportedCall & AllContent, emails: M
   });
 }
 
-/** The values of the columns, by the properties of the line that fill them. */
+/** Returns properties of a line with the values of their columns. @param fields pairs of a column and its property */
 function valuesOf(
   call: ExportedCall & AllContent,
   fields: readonly (readonly [column: string, property: string, schema: unknown])[],
 ) {
-  return Object.fromEntries(fields.map(([name, property]) => [property, (call as unknown as Record<string, unknown>)[name]]));
+  return Object.fromEntries(fields.map(([column, property]) => [property, (call as unknown as Record<string, unknown>)[column]]));
 }
 
 function withoutNullsIn(content: Transcript['content'] | null): string | object[] | null {

@@ -11,7 +11,7 @@ const ROW = {
 
 const DETAIL_ROW = {
   ...DETAILS,
-  /** Set even if the detail was not read; null in the single row of an empty page. */
+  /** Set even if the details were not read, because together they are too long for a page; null in the single row of an empty page. */
   callId: column.text.orNull,
   total: column.integer,
 };
@@ -20,7 +20,10 @@ const LIST = 'c.call_id, c.created_at, c.list_item_json';
 const ITEMS = 'page.call_id as "callId", page.list_item_json as "listItemJson"';
 const NEWEST_FIRST = 'order by page.created_at desc, page.call_id desc';
 
-/** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */
+/**
+ * The range of creation times consists of a partial day at its newer end (from `$6`, before `$3`), whole UTC days (from `$4`, before `$5`), and a
+ * partial day at its older end (from `$2`, before `$7`). `$1` is the organization, `$8` the page's limit, and `$9` the offset of a later page.
+ */
 const COUNTS = `
   newer as (select count(*)::int as calls from calls.calls where organization = $1 and created_at >= $6 and created_at < $3),
   older as (select count(*)::int as calls from calls.calls where organization = $1 and created_at >= $2 and created_at < $7)`;
@@ -37,11 +40,12 @@ const FIRST_PAGE = `
 
 const KEYS_OF_LATER_PAGE = `
   with ${COUNTS},
+  -- \`upto\`: the calls of this day and of newer whole days.
   days as (select day, calls, sum(calls) over (order by day desc)::int as upto ${DAYS} and calls > 0),
   sums as (
     select (select calls from newer) as newer, coalesce((select max(upto) from days), 0) as whole, (select calls from older) as older
   ),
-  -- The page begins \`skip\` calls before \`bound\`.
+  -- Of the calls created before \`bound\`, the page leaves out the newest \`skip\`.
   page_start as (
     select
       case when $9::bigint < newer then $3 when $9::bigint < newer + whole then (first_day.day + 1)::timestamp at time zone 'UTC' else $7 end as bound,
@@ -102,10 +106,12 @@ export interface CallsPage {
  * Lists a page of an organization's calls, newest first, with the exact total in the same snapshot.
  *
  * Totals and deep pages come from the per-day rollup: it sums the whole UTC days of the range, and counts the partial days at both ends. A
- * deep page starts reading at the day that contains its first call. So a page costs the number of days plus at most one day's calls.
+ * deep page starts reading at the day that contains its first call. So a page reads a row for each day of the range, and the calls of at most three
+ * days: two partial ones to count, and one to find its start.
  *
- * With `updatedSince`, all matches are counted, because pollers match few. These statements are planned for their values, which decide the index
- * that reads less: one plan for all values may read every call of the range (PostgreSQL 16 and 17). Planning the others takes as long as running them.
+ * With `updatedSince`, all matches are counted, because pollers match few. These statements are planned at each run, because which index reads less
+ * depends on the values: with one plan for all values, PostgreSQL 16 and 17 may read every call of the range. The other statements are planned once,
+ * because planning them takes as long as running them.
  */
 export function listCalls(organization: string, page: CallsPage): Statement<column.RowOf<typeof ROW>> {
   if (page.updatedSince) {

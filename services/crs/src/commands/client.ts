@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { command, connected } from '../command.ts';
-import { layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
+import { layOut, layOutWithSecret, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs client`: assistants that can't register themselves. */
@@ -20,7 +20,7 @@ export function clientCommands(program: Command): void {
         const request = { name: options.name, redirectUris: options.redirectUri, withSecret: options.secret ?? false };
         const { client: created, clientSecret } = await auth.createClient(request, await operator());
         const value = { ...toJson(created!), ...(clientSecret && { client_secret: clientSecret }) };
-        show(options, value, () => (clientSecret ? layOutOnce(value, 'secret') : layOut(value)));
+        show(options, value, () => (clientSecret ? layOutWithSecret(value, 'secret') : layOut(value)));
       }),
     );
 

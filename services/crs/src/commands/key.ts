@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
-import { timestamp, layOutOnce, show, toJson } from '../output.ts';
+import { timestamp, layOutWithSecret, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs key`: API keys of an organization. */
@@ -22,7 +22,7 @@ export function keyCommands(program: Command): void {
         const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
         const { keyId, label, readOnly, expiresAt } = apiKey!;
         const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: timestamp(expiresAt) };
-        show(options, value, () => layOutOnce(value, 'key'));
+        show(options, value, () => layOutWithSecret(value, 'key'));
       }),
     );
 

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected } from '../command.ts';
-import { timestamp, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
+import { timestamp, layOut, layOutWithSecret, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 interface CreateOptions extends OutputOptions {
@@ -47,7 +47,7 @@ export function operatorCommands(program: Command): void {
         );
         const { revoked_at: _, ...value } = toJson(created!);
         const shown = { ...value, credential };
-        show(options, shown, () => layOutOnce(shown, 'credential'));
+        show(options, shown, () => layOutWithSecret(shown, 'credential'));
       }),
     );
 

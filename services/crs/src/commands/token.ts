@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type TenantOptions } from '../command.ts';
-import { timestamp, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
+import { timestamp, layOutWithSecret, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
@@ -21,7 +21,7 @@ export function tokenCommands(program: Command): void {
         const { tokenId, expiresAt } = issued!;
         const scope = issued!.scopes.join(' ');
         const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: timestamp(expiresAt) };
-        show(options, value, () => layOutOnce(value, 'token'));
+        show(options, value, () => layOutWithSecret(value, 'token'));
       }),
     );
 

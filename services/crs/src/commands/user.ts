@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { randomBase62 } from '@crs/kit/api-key';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { Failure } from '../failure.ts';
-import { layOut, layOutOnce, show, toJson } from '../output.ts';
+import { layOut, layOutWithSecret, show, toJson } from '../output.ts';
 import { confirm, readSecret, withConsent, type ConsentOptions } from '../prompt.ts';
 
 const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
@@ -72,7 +72,7 @@ export function userCommands(program: Command): void {
           ended_connections: endedConnections,
           oidc_issuer: oidcIssuer || null,
         };
-        const text = generated === undefined ? layOut(value) : layOutOnce(value, 'password');
+        const text = generated === undefined ? layOut(value) : layOutWithSecret(value, 'password');
         const unused = `\n\nThe password isn't used: users of ${options.org} sign in through ${oidcIssuer}.`;
         show(options, value, () => text + (oidcIssuer && unused));
       });

@@ -277,7 +277,7 @@ export interface OidcProvider {
   /**
    * What proves that an e-mail address belongs to the person who signs in:
    * - `claim`: the provider states `email_verified: true`.
-   * - `xms_edov`: also Microsoft Entra's claim that its directory owns the domain of the address.
+   * - `xms_edov`: the provider states that, or `xms_edov: true`, by which Microsoft Entra says that the directory owns the address's domain.
    * - `issuer`: every address from this issuer is accepted, because only one firm assigns them.
    */
   emailProof: string;
@@ -492,7 +492,12 @@ export interface Token {
   revokedAt:
     | Date
     | undefined;
-  /** `oauth`, `operator`, `own` or `managed`: who gave access. */
+  /**
+   * - `oauth`: the user allowed a client.
+   * - `operator`: CreateToken issued it.
+   * - `own`: the user made it on the page of connections.
+   * - `managed`: the organization's identity provider vouches for the user to the client.
+   */
   kind: string;
 }
 
@@ -754,8 +759,9 @@ export interface ListAuditRequest {
   /** 1..1000; 0 means 100. */
   limit: number;
   /**
-   * Returns entries with higher ids, oldest first. An entry may appear up to a minute after entries with higher ids, because it appears when its
-   * transaction ends, and an entry that counts only when its minute is over. Absent: the newest entries.
+   * Returns the entries whose id is higher than this, oldest first. Entries may appear out of order, up to a minute after entries with higher ids:
+   * an entry appears when its transaction ends, and one that combines equal refusals (`AuditEntry.count`) when its minute is over. Absent: the newest
+   * entries.
    */
   afterId?: number | undefined;
 }
@@ -8250,7 +8256,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: {
@@ -8282,7 +8288,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
     requestStream: false as const,
@@ -8336,7 +8342,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RetireSigningKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RetireSigningKeyResponse => RetireSigningKeyResponse.decode(value),
   },
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus: {
     path: "/crs.auth.v1.AuthAdminService/GetSecretStatus" as const,
     requestStream: false as const,
@@ -8394,7 +8400,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveClientResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveClientResponse => RemoveClientResponse.decode(value),
   },
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure: {
     path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
     requestStream: false as const,
@@ -8461,7 +8467,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeOperatorResponse => RevokeOperatorResponse.decode(value),
   },
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit: {
@@ -8518,7 +8524,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: handleUnaryCall<CreateTokenRequest, CreateTokenResponse>;
@@ -8526,7 +8532,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
   /**
    * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
@@ -8540,7 +8546,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
    * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
    */
   retireSigningKey: handleUnaryCall<RetireSigningKeyRequest, RetireSigningKeyResponse>;
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus: handleUnaryCall<GetSecretStatusRequest, GetSecretStatusResponse>;
   /**
    * Encrypts some of the values again that are not yet encrypted under the first secret of CRS_SECRET. Repeat the call until it is
@@ -8553,7 +8559,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listClients: handleUnaryCall<ListClientsRequest, ListClientsResponse>;
   /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient: handleUnaryCall<RemoveClientRequest, RemoveClientResponse>;
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
@@ -8573,7 +8579,7 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
    */
   revokeOperator: handleUnaryCall<RevokeOperatorRequest, RevokeOperatorResponse>;
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
@@ -8846,7 +8852,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Issues an access token for the tools, for scripts and tests. Only this response contains the token. Not found: no user has that e-mail.
+   * Issues an access token for a user, with which scripts and tests can call the tools. Only this response contains the token. Not found: no user has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken(
@@ -8896,7 +8902,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a new signing key for access tokens, which signs after ten seconds: RotateSigningKey of the kind token. */
+  /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
@@ -8966,7 +8972,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Counts the stored values by the secret of CRS_SECRET that encrypted them. The operator token must name no organization. */
+  /** CRS_SECRET is a list of secrets, the first of which encrypts new values. Counts the stored values by the secret that encrypted them. The operator token must name no organization. */
   getSecretStatus(
     request: GetSecretStatusRequest,
     callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
@@ -9049,7 +9055,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
   ): ClientUnaryCall;
-  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
+  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
   beginErasure(
     request: BeginErasureRequest,
     callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
@@ -9139,7 +9145,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * Lists the audit trail, newest first, or oldest first after an entry (`after_id`): of the organization that the token names, or if it names none, of all organizations that the
    * operator may see.
    */
   listAudit(

@@ -18,7 +18,10 @@ it('the page for people who use assistants says how to connect, what an assistan
   expect(all(page, 'h3').map(({ text }) => text)).toEqual(['Claude', 'ChatGPT', 'Then sign in']);
   expect(elementsOf(page)[0]!.text).toContain(connections.address);
   expect(all(page, 'a').map(({ text }) => text)).toEqual(['Add to Cursor', 'Add to VS Code', 'Your connections']);
-  expect(hrefs(page)[2]).toBe('/connections');
+});
+
+it('the page for people who use assistants and the connections page link to each other', () => {
+  expect(hrefs(pages['assistants']!())).toContain('/connections');
   for (const shown of [connections, { ...connections, connections: [] }]) expect(hrefs(connectionsPage(shown))).toEqual(['/']);
 });
 

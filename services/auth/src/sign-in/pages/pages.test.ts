@@ -28,7 +28,7 @@ describe.each(Object.entries(pages))('the page %s', (_name, render) => {
     expect(all(page, 'main')).toHaveLength(1);
   });
 
-  it('holds what the policy admits and nothing else', () => {
+  it('contains only what its Content-Security-Policy allows', () => {
     const styles = all(page, 'style').map(({ text }) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`);
     expect(styles).toHaveLength(1);
     expect(PAGE_HEADERS['Content-Security-Policy']).toContain(`style-src ${styles[0]!};`);
@@ -37,7 +37,7 @@ describe.each(Object.entries(pages))('the page %s', (_name, render) => {
     expect(attributes.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([]);
   });
 
-  it('has forms that post the token of the session', () => {
+  it('has forms that post the CSRF token', () => {
     for (const form of all(page, 'form')) {
       expect(form.attributes['method']).toBe('post');
       expect(form.attributes['action']).toMatch(/^\//);
@@ -46,7 +46,7 @@ describe.each(Object.entries(pages))('the page %s', (_name, render) => {
     }
   });
 
-  it('names each of its fields, and what describes them is there', () => {
+  it('labels each of its fields, and has the elements that aria-describedby refers to', () => {
     const ids = elements.flatMap(({ attributes }) => attributes['id'] ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     const labelled = all(page, 'label').map(({ attributes }) => attributes['for']);
@@ -110,13 +110,17 @@ describe('text from outside', () => {
     ).toBe(true);
   });
 
-  it.each(['consent-hostile', 'connections-hostile'])('does not turn the words around it: %s', (name) => {
-    const direct = elementsOf(pages[name]!()).filter(
-      ({ tag, elements }) => tag === 'h1' || tag === 'h2' || (tag === 'dd' && elements.length > 0),
-    );
-    for (const element of direct.filter(({ text }) => text.includes(HOSTILE)))
-      expect(element.elements.some(({ tag, text }) => tag === 'bdi' && text === HOSTILE)).toBe(true);
-  });
+  it.each(['consent-hostile', 'connections-hostile'])(
+    'is in a `bdi` element, so that right-to-left text can’t reorder the words around it: %s',
+    (name) => {
+      // A `dd` that has only the text has no words around it.
+      const withOtherWords = elementsOf(pages[name]!()).filter(
+        ({ tag, elements }) => tag === 'h1' || tag === 'h2' || (tag === 'dd' && elements.length > 0),
+      );
+      for (const element of withOtherWords.filter(({ text }) => text.includes(HOSTILE)))
+        expect(element.elements.some(({ tag, text }) => tag === 'bdi' && text === HOSTILE)).toBe(true);
+    },
+  );
 
   it('makes no link of what a client says of itself', () => {
     const page = consentPage({ ...consent, client: { name: 'javascript:alert(1)', source: { kind: 'self' } } });
@@ -144,7 +148,7 @@ describe('sign-in', () => {
     expect(named(signInPage(steps.password), 'password')!.attributes['autocomplete']).toBe('current-password');
   });
 
-  it('keeps what was typed, and says what is wrong to those who hear it', () => {
+  it('keeps the e-mail and the organization after an error, and associates the error with the fields for screen readers', () => {
     const page = signInPage({ ...steps.password, error: 'That is not right.' });
     expect(named(page, 'email')!.attributes).toMatchObject({ value: 'ann@acme.example', 'aria-describedby': 'error' });
     expect(named(page, 'password')!.attributes).not.toHaveProperty('value');
@@ -187,7 +191,7 @@ describe('sign-in', () => {
     for (const page of [signIn, steps.organization, steps.provider]) expect(words(signInPage(page))).not.toContain('Forgot');
   });
 
-  it('has no password where the organization signs in itself', () => {
+  it('has no password field where the organization’s own OpenID provider signs people in', () => {
     const page = signInPage(steps.provider);
     expect(named(page, 'password')).toBeUndefined();
     expect(all(page, 'button').map(({ text }) => text.trim())).toEqual(['Continue with login.acme.example']);
@@ -207,7 +211,7 @@ describe('consent', () => {
     expect(words(consentPage(consent))).toMatch(/Ann Weber ann@acme\.example, acme .* Sends you to claude\.ai/);
   });
 
-  it('warns where the answer goes to a program nearby, or nobody has checked the name', () => {
+  it('warns if the redirect goes to an app on the user’s computer, or nobody has verified the client’s name', () => {
     const texts = (page: string) => [/can’t tell which app/.test(words(page)), /assistant’s own claim/.test(words(page))];
     const client: Consent['client'] = { name: 'Claude', source: { kind: 'self' } };
     expect(texts(consentPage(consent))).toEqual([false, false]);
@@ -219,17 +223,16 @@ describe('consent', () => {
 
   it('says what is asked for, and no more', () => {
     const page = consentPage({ ...consent, scopes: ['entities:read'] });
-    expect(all(page, 'li').map(({ text }) => text.trim().split('  ')[0])).toEqual([
-      expect.stringMatching(/^Companies and products/),
-    ]);
+    expect(all(page, 'li').map(({ text }) => text.trim())).toEqual([expect.stringMatching(/^Companies and products/)]);
   });
 
-  it('is answered by a button; the first one in the form gives nothing away', () => {
+  it('is answered by a button, and the first in the form, which Enter presses, does not allow access', () => {
     const answers = all(consentPage(consent), 'button').map(({ attributes }) => attributes['value']);
     expect(answers).toEqual(['switch', 'deny', 'allow']);
   });
 
-  it('covers its Allow button against a steered click, but not for the keyboard or a screen reader', () => {
+  it('protects Allow from clickjacking: a mouse needs two clicks, keyboards and screen readers one', () => {
+    // The label covers the button. The first click on it checks the hidden radio button, and the stylesheet then removes the label.
     const guarded = elementsOf(consentPage(consent)).find(({ attributes }) => attributes['class'] === 'guarded')!;
     expect(guarded.elements.map(({ tag }) => tag)).toEqual(['input', 'button', 'label']);
     const [radio, button, cover] = guarded.elements.map(({ attributes }) => attributes);
@@ -244,7 +247,7 @@ describe('consent', () => {
 });
 
 describe('connections', () => {
-  it('are told apart by people who hear them', () => {
+  it('have a button each that names its assistant, for users of screen readers', () => {
     const buttons = all(connectionsPage(connections), 'button').map(({ text }) => text.trim());
     expect(buttons).toEqual(['Sign out', 'Disconnect Claude', 'Disconnect Visual Studio Code']);
   });
@@ -264,7 +267,7 @@ describe('connections', () => {
 });
 
 describe('headers', () => {
-  it('keep a page to itself', () => {
+  it('forbid other sites to frame, script or keep a reference to a page, and caches to store it', () => {
     expect(PAGE_HEADERS).toEqual({
       'Content-Security-Policy': expect.stringMatching(
         /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
@@ -278,7 +281,7 @@ describe('headers', () => {
     });
   });
 
-  it('let a popup tell its opener', () => {
+  it('of the sign-in flow have no opener policy, so that a client’s popup can report to the window that opened it', () => {
     expect(FLOW_HEADERS).not.toHaveProperty('Cross-Origin-Opener-Policy');
   });
 });

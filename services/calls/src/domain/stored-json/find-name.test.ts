@@ -7,15 +7,17 @@ import { splitDetail } from './parts.ts';
 import { sampleRecord } from '../../../test/_sample.ts';
 import { isName } from './transcript.ts';
 
-/** Renders the participants of a call whose interviewee Eva Maria Smith is shown as `as`. */
-function participants(names: (string | [name: string | null, email: string])[], as: string | undefined = 'X') {
+const WITH_EMAILS = true;
+
+/** Renders the participants of a call whose interviewee Eva Maria Smith is shown as X. */
+function participants(names: (string | [name: string | null, email: string])[]) {
   const each = names.map((it) => ({
     name: typeof it === 'string' ? it : it[0],
     role: null,
     email: typeof it === 'string' ? null : it[1],
   }));
   const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: each }));
-  return JSON.parse(`{${fillParticipants(splitDetail(detail.join('')).participants, true, as).slice(1)}}`).participants;
+  return JSON.parse(`{${fillParticipants(splitDetail(detail.join('')).participants, WITH_EMAILS, 'X').slice(1)}}`).participants;
 }
 
 /** Renders a transcript of `text` with the interviewee shown as X. */
@@ -119,7 +121,7 @@ describe('the interviewee among participants and speakers', () => {
 
 function renderAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
   const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: recorded }));
-  return fillParticipants(splitDetail(detail.join('')).participants, true, undefined).slice(1);
+  return fillParticipants(splitDetail(detail.join('')).participants, WITH_EMAILS, undefined).slice(1);
 }
 
 describe('the speaker label of a transcript line', () => {

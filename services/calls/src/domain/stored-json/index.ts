@@ -1,7 +1,7 @@
 /**
  * Calls are stored as the JSON of REST responses, split into the parts that a field mask includes or omits, so that reading them needs no parsing.
- * In the stored texts, placeholders mark the interviewee's name and e-mail address. They are removed for organizations that see the original name, and
- * replaced by another name for organizations that have anonymization turned on.
+ * In the stored texts, markers surround each occurrence of the interviewee's name and e-mail address. For organizations that see the original name, only
+ * the markers are removed. For those with anonymization turned on, another name replaces the markers and the name, and the address is left out.
  */
 export { encode, FORMAT_VERSION } from './encode.ts';
 export {

@@ -84,7 +84,7 @@ export function assistantsPage({ address }: { address: string }): string {
 /** See https://cursor.com/docs/mcp/install-links. */
 function cursorLink(url: string): string {
   const config = Buffer.from(JSON.stringify({ url })).toString('base64');
-  return `cursor://anysphere.cursor-deeplink/mcp/install?${new URLSearchParams({ name: SERVER_NAME, config })}`;
+  return `cursor://anysphere.cursor-deeplink/mcp/install?${new URLSearchParams({ name: SERVER_NAME, config }).toString()}`;
 }
 
 /** See https://code.visualstudio.com/api/extension-guides/ai/mcp. */

@@ -4,9 +4,9 @@ import type { Connection } from '@crs/crs/connection';
 export async function createKey(
   { auth, operator }: Connection,
   organization: string,
-  options: { readOnly?: boolean; expiresInSeconds?: number } = {},
+  options: { rights?: string[]; networks?: string[]; expiresInSeconds?: number } = {},
 ): Promise<string> {
-  const request = { label: '', readOnly: false, expiresInSeconds: 0, ...options };
+  const request = { label: '', rights: [], networks: [], expiresInSeconds: 0, ...options };
   return (await auth.createKey(request, await operator(organization))).secret;
 }
 

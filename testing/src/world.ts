@@ -33,7 +33,10 @@ export interface World {
   /** Imports records as `crs import` does. @throws Error if a line is refused */
   load(records: object[]): Promise<void>;
   tryLoad: TryLoad;
-  createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
+  createKey(
+    organization: string,
+    options?: { rights?: string[]; networks?: string[]; expiresInSeconds?: number },
+  ): Promise<string>;
   /** Runs SQL as superuser, who bypasses row-level security. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
+import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
@@ -18,8 +19,8 @@ export interface Context {
 export interface Route {
   /** Express also routes HEAD requests to a `get`. */
   method: 'get' | 'post';
-  /** True: needs no API key. */
-  isOpen?: boolean;
+  /** What the key needs; undefined: the operation needs no key. */
+  access: KeyAccess | undefined;
   /** The function's name in generated clients. */
   operationId: string;
   tag: 'Calls' | 'Projects' | 'About';

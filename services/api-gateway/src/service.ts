@@ -22,7 +22,7 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
       address: config.projectsAddress,
       timeoutMs: writeTimeoutMs,
     });
-    const credentials = new Credentials(auth, lookUps);
+    const credentials = new Credentials(auth, lookUps, runtime.log);
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
       const document = buildDocument(publicUrl);

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
+import { KEY_RIGHTS } from '@crs/kit/rpc/key-rights';
 import type { RestResponse } from '@crs/testing/rest';
 import { sharedWorld, tenant, type World } from '@crs/testing/world';
 import { comparable } from './_answers.ts';
@@ -7,7 +9,7 @@ import { comparable } from './_answers.ts';
 /** The time after its acknowledgement within which a change must take effect. */
 const EFFECTIVE_AFTER_MS = 1_000;
 
-const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
+const [ACME, GLOBEX, SURFACE] = [tenant('acme'), tenant('globex'), tenant('surface')];
 /** Organizations that each belong to the one test that changes it. */
 const [REVOKING, EXPIRING, GATING, LIMITING] = ['revoking', 'expiring', 'gating', 'limiting'].map(tenant) as [
   string,
@@ -22,6 +24,8 @@ let world: World;
 beforeAll(async () => {
   world = await sharedWorld();
   await world.load([
+    { type: 'organization', id: SURFACE, write_surface: true },
+    { type: 'call', organization: SURFACE, id: 'call_1' },
     ...ORGANIZATIONS.map((id) => ({
       type: 'organization',
       id,
@@ -38,8 +42,8 @@ const getCall = (authorization: string) => world.rest(CALL, { headers: { authori
 describe('a key', () => {
   it('identifies its organization', async () => {
     for (const organization of [ACME, GLOBEX]) {
-      for (const readOnly of [false, true]) {
-        const key = await world.createKey(organization, { readOnly });
+      for (const rights of [['read'], ['read', 'write']]) {
+        const key = await world.createKey(organization, { rights });
         expect((await world.rest(CALL, { key })).json.summary).toBe(`of ${organization}`);
       }
     }
@@ -72,8 +76,52 @@ describe('a key', () => {
   });
 });
 
+describe('a key with networks', () => {
+  it('is refused from other addresses with a message that names the address, and is audited once a minute', async () => {
+    const here = ['127.0.0.0/8', '::1'];
+    for (const organization of [ACME, GLOBEX]) {
+      const elsewhere = await world.createKey(organization, { networks: ['203.0.113.0/24'] });
+      for (let n = 0; n < 3; n++) {
+        const { status, json, headers } = await world.rest(CALL, { key: elsewhere });
+        expect([status, json.error.code]).toEqual([401, 'unauthorized']);
+        expect(json.error.message).toMatch(/may not be used from the address \S*127\.0\.0\.1/);
+        // Charged to the address, whose limit is lower.
+        expect(headers.get('x-ratelimit-limit')).not.toBe('100000');
+      }
+      const refusals = async () => {
+        const { entries } = await world.operator.auth.listAudit({ limit: 20 }, await world.operator.operator(organization));
+        return entries.filter(({ action }) => action === 'key.refuse').map(({ count, address }) => [count, address]);
+      };
+      await expect.poll(refusals).toEqual([[3, '127.0.0.1']]);
+      expect((await world.rest(CALL, { key: await world.createKey(organization, { networks: here }) })).status).toBe(200);
+    }
+  });
+});
+
+describe('each single right', () => {
+  const ROUTES = [
+    ['read', 'get', CALL],
+    ['read', 'get', '/v1/calls?start_date=2026-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'],
+    ['read', 'get', '/v1/changes'],
+    ['read', 'get', '/v1/billing-offices'],
+    ['read', 'get', `/v1/projects/${randomUUID()}`],
+    ['write', 'post', '/v1/projects'],
+  ] as const;
+
+  it.each(KEY_RIGHTS)('%s admits exactly the operations that need it', async (right) => {
+    const key = await world.createKey(SURFACE, { rights: [right] });
+    for (const [needed, method, path] of ROUTES) {
+      const { json } = await world.rest(path, { key, method });
+      const refusal =
+        json.error?.message ===
+        `This API key doesn't have the right "${needed}". Use one of your organization's keys that has it.`;
+      expect(refusal, `${method} ${path}`).toBe(needed !== right);
+    }
+  });
+});
+
 async function createKey(organization: string) {
-  const request = { label: '', readOnly: false, expiresInSeconds: 3_600 };
+  const request = { label: '', rights: [], networks: [], expiresInSeconds: 3_600 };
   const { apiKey, secret } = await world.operator.auth.createKey(request, await world.operator.operator(organization));
   return { keyId: apiKey!.keyId, secret };
 }

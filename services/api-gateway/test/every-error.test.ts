@@ -35,7 +35,8 @@ beforeAll(async () => {
     ]);
     keys[name] = await world.createKey(id);
   }
-  keys['reading'] = await world.createKey(ORGANIZATIONS.acme, { readOnly: true });
+  keys['reading'] = await world.createKey(ORGANIZATIONS.acme, { rights: ['read'] });
+  keys['elsewhere'] = await world.createKey(ORGANIZATIONS.acme, { networks: ['203.0.113.0/24'] });
   withoutCalls = await startGateway(world, { callsAddress: '127.0.0.1:1', readTimeoutMs: 1_000 });
   await world.rest('/v1/calls', { key: keys['small'] });
 });
@@ -84,6 +85,7 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'an unknown project': [`/v1/projects/${ID}`, () => ({ key: keys['acme'] })],
   'a write surface that is switched off': ['/v1/billing-offices', () => ({ key: keys['closed'] })],
   'a read-only key': ['/v1/projects', () => post(PROJECT, { key: keys['reading'] })],
+  'a key outside its networks': ['/v1/calls', () => ({ key: keys['elsewhere'] })],
   'a wrong method': ['/v1/calls', () => ({ key: keys['acme'], method: 'DELETE' })],
   'an unacceptable Accept header': [`/v1/calls?${RANGE}`, () => ({ key: keys['acme'], headers: { accept: 'text/html' } })],
   'the documentation page as JSON': ['/docs', () => ({ headers: { accept: 'application/json' } })],

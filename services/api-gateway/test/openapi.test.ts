@@ -74,7 +74,7 @@ beforeAll(async () => {
     ]),
   ]);
   for (const [name, id] of Object.entries(ORGANIZATIONS)) keys[name] = await world.createKey(id);
-  keys['reader'] = await world.createKey(ORGANIZATIONS.all, { readOnly: true });
+  keys['reader'] = await world.createKey(ORGANIZATIONS.all, { rights: ['read'] });
   document = (await world.rest(PATH)).json as Document;
 });
 

@@ -52,7 +52,7 @@ beforeAll(async () => {
   acme = await world.createKey(ACME);
   globex = await world.createKey(GLOBEX);
   plain = await world.createKey(PLAIN);
-  readOnly = await world.createKey(ACME, { readOnly: true });
+  readOnly = await world.createKey(ACME, { rights: ['read'] });
 });
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -255,6 +255,6 @@ describe('the write surface', () => {
     expect((await world.rest('/v1/billing-offices', { key: readOnly })).status).toBe(200);
     const { status, json } = await post(MINIMAL, { key: readOnly });
     expect([status, json.error.code]).toEqual([404, 'not_found']);
-    expect(json.error.message).toMatch(/may only read/);
+    expect(json.error.message).toMatch(/doesn't have the right "write"/);
   });
 });

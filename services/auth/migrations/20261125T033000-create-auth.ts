@@ -141,7 +141,8 @@ const ACCESS = `
     digest bytea not null,
     prefix text not null,
     label text not null,
-    read_only boolean not null,
+    rights text[] not null,
+    networks text[] not null, -- empty: usable from everywhere
     created_at timestamptz(3) not null default now(),
     expires_at timestamptz(3),
     revoked_at timestamptz(3),

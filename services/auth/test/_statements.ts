@@ -25,7 +25,7 @@ const NEW = '00000000-0000-4000-8000-0000000000aa';
 export const statements: SendStatements[] = [
   async ({ id }, query) => {
     const digest = digestOf(`a new key of ${id}`);
-    const key = { keyId: 'key_new', prefix: 'crk_', label: '', readOnly: false, digest, expiresInSeconds: 0 };
+    const key = { keyId: 'key_new', prefix: 'crk_', label: '', rights: [], networks: [], digest, expiresInSeconds: 0 };
     await keys.insertApiKey(query, id, key);
     return [keys.lookUpKey(digest)];
   },

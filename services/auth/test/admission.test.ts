@@ -30,6 +30,7 @@ const INTERNAL: Record<
   recordAudit: ['operator'],
   checkOperator: 'the token to check',
   recordRefusal: 'the refused token',
+  recordKeyAction: ['organization'],
 };
 
 /** The admin RPCs for an operator of no organization. Every other admin RPC is for an operator of one organization. */

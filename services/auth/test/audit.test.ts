@@ -75,7 +75,7 @@ describe('the audit trail', () => {
 
     let keyId = '';
     const created = await entriesOf(async () => {
-      const { apiKey, secret } = await auth.createKey({ label: 'a label', expiresInSeconds: 0, readOnly: false }, acme);
+      const { apiKey, secret } = await auth.createKey({ label: 'a label', expiresInSeconds: 0, rights: [], networks: [] }, acme);
       keyId = apiKey!.keyId;
       secrets.push(secret);
     });

@@ -37,7 +37,8 @@ describe('a valid key', () => {
         keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
         rateLimit: { requests: 600, periodSeconds: 60 },
         writeSurface: false,
-        readOnly: false,
+        rights: ['read', 'write'],
+        networks: [],
       });
       expect(identityIn(callerToken)).toEqual({
         kind: 'organization',
@@ -46,7 +47,7 @@ describe('a valid key', () => {
         allowedFields: DEFAULT_ALLOWED_FIELDS,
         anonymize: false,
         writeSurface: false,
-        readOnly: false,
+        rights: ['read', 'write'],
       });
     }
   });
@@ -58,10 +59,11 @@ describe('a valid key', () => {
     expect(Math.abs(iat! - Date.now() / 1000)).toBeLessThan(5);
   });
 
-  it('may be read-only', async () => {
-    const { callerToken, readOnly } = await authenticate(await world.createKey(ACME, { readOnly: true }));
-    expect(readOnly).toBe(true);
-    expect(identityIn(callerToken).readOnly).toBe(true);
+  it('yields its rights and networks', async () => {
+    const limits = { rights: ['read', 'ingest'], networks: ['203.0.113.0/24'] };
+    const { callerToken, rights, networks } = await authenticate(await world.createKey(ACME, limits));
+    expect({ rights, networks }).toEqual(limits);
+    expect(identityIn(callerToken).rights).toEqual(limits.rights);
   });
 
   it('never yields another organization, even if both have a key with the same id', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
+import { KEY_RIGHTS, type KeyRight } from '@crs/kit/rpc/key-rights';
 import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/rpc/scopes';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
 import type { Identity } from '@crs/kit/rpc/identity';
@@ -12,8 +14,11 @@ import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type 
 
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
-/** What an RPC requires: a right of the key, or one of these scopes of the user. `none`: neither may call it, or it checks no right. */
-type Needs = 'read' | 'write surface' | 'write' | readonly OAuthScope[] | 'none';
+/** What an RPC requires: of the key, or one of these scopes of the user. `none`: neither may call it, or it checks no right. */
+type Needs = KeyAccess | readonly OAuthScope[] | 'none';
+const READ: KeyAccess = { rights: ['read'] };
+const READ_SURFACE: KeyAccess = { rights: ['read'], writeSurface: true };
+const WRITE: KeyAccess = { rights: ['write'], writeSurface: true };
 type Definition = Record<string, { requestStream: boolean; requestDeserialize: (bytes: Buffer) => unknown }>;
 type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
 
@@ -27,24 +32,25 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       listCallerKeys: 'none',
       getVisibleProjects: OAUTH_SCOPES,
       getVisibilityVersion: OAUTH_SCOPES,
-      getViewSettings: 'read',
-      resolveProfiles: 'write',
+      getViewSettings: READ,
+      resolveProfiles: WRITE,
       resolveReferences: 'none',
       describeReferences: 'none',
-      grantProject: 'write',
-      listProjectPeople: 'write surface',
+      grantProject: WRITE,
+      listProjectPeople: { rights: ['read', 'write'], writeSurface: true },
       putProjectGrants: 'none',
       recordAudit: 'none',
       checkOperator: 'none',
       recordRefusal: 'none',
+      recordKeyAction: { rights: KEY_RIGHTS },
     } satisfies Record<keyof AuthServiceService, Needs>,
   ],
   calls: [
     CallsServiceService,
     {
-      listOrganizationCalls: 'read',
-      getOrganizationCall: 'read',
-      listOrganizationChanges: 'read',
+      listOrganizationCalls: READ,
+      getOrganizationCall: READ,
+      listOrganizationChanges: READ,
       listUserCalls: ['calls:read'],
       getUserCall: ['calls:read'],
       // The tool `list_projects` shows them, and its scope suffices.
@@ -54,9 +60,9 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
   projects: [
     ProjectsServiceService,
     {
-      listBillingOffices: 'write surface',
-      createProject: 'write',
-      getProject: 'write surface',
+      listBillingOffices: READ_SURFACE,
+      createProject: WRITE,
+      getProject: READ_SURFACE,
       listUserProjects: ['projects:read'],
     } satisfies Record<keyof ProjectsServiceService, Needs>,
   ],
@@ -69,9 +75,12 @@ const rpcs = Object.entries(NEEDS).flatMap(([service, [definition, needs]]) =>
   Object.keys(definition).map((method) => [service, method, needs[method]] as const),
 );
 
-/** All sets of scopes, the empty one and the whole one included. */
-const SCOPE_SETS = OAUTH_SCOPES.reduce<OAuthScope[][]>((sets, scope) => [...sets, ...sets.map((set) => [...set, scope])], [[]]);
-const KEY_RIGHTS = [true, false].flatMap((writeSurface) => [true, false].map((readOnly) => ({ writeSurface, readOnly })));
+/** Returns all subsets, the empty and the whole one included. */
+const setsOf = <T>(items: readonly T[]) =>
+  items.reduce<T[][]>((sets, item) => [...sets, ...sets.map((set) => [...set, item])], [[]]);
+
+const SCOPE_SETS = setsOf(OAUTH_SCOPES);
+const KEYS = [true, false].flatMap((writeSurface) => setsOf(KEY_RIGHTS).map((rights) => ({ writeSurface, rights })));
 
 const REFUSED = { kind: 'permission_denied', reason: 'INSUFFICIENT_SCOPE' };
 
@@ -107,13 +116,13 @@ async function callWithEmptyRequest(service: string, method: string, identity: I
 }
 
 const user = (scopes: string[]): Identity => ({ kind: 'user', organization: ACME, userId, scopes });
-const key = (rights: { writeSurface: boolean; readOnly: boolean }): Identity => ({
+const key = (access: { writeSurface: boolean; rights: KeyRight[] }): Identity => ({
   kind: 'organization',
   organization: ACME,
   keyId: 'k',
   allowedFields: [],
   anonymize: false,
-  ...rights,
+  ...access,
 });
 
 it('a user token with only the scope projects:read gets no call', async () => {
@@ -151,10 +160,12 @@ describe('a caller token', () => {
   );
 });
 
+const isScopes = (needs: Needs | undefined): needs is readonly OAuthScope[] => Array.isArray(needs);
+
 describe.each(rpcs)('%s.%s', (service, method, needs) => {
   it('admits users and keys with the rights that it needs, and no others', async () => {
     expect(needs).toBeDefined();
-    if (Array.isArray(needs)) {
+    if (isScopes(needs)) {
       for (const scopes of SCOPE_SETS) {
         const failure = await callWithEmptyRequest(service, method, user(scopes));
         if (needs.some((scope) => scopes.includes(scope))) expect(failure?.kind, scopes.join()).not.toBe('permission_denied');
@@ -162,13 +173,13 @@ describe.each(rpcs)('%s.%s', (service, method, needs) => {
       }
       return;
     }
-    if (needs === 'none') return;
-    for (const rights of KEY_RIGHTS) {
-      const failure = await callWithEmptyRequest(service, method, key(rights));
-      const { writeSurface, readOnly } = rights;
-      const suffices = needs === 'read' || (writeSurface && (needs === 'write surface' || !readOnly));
-      if (suffices) expect(failure?.kind, JSON.stringify(rights)).not.toBe('permission_denied');
-      else expect(failure, JSON.stringify(rights)).toMatchObject(REFUSED);
+    if (needs === 'none' || needs === undefined) return;
+    for (const access of KEYS) {
+      const failure = await callWithEmptyRequest(service, method, key(access));
+      const suffices =
+        needs.rights.some((right) => access.rights.includes(right)) && (access.writeSurface || !needs.writeSurface);
+      if (suffices) expect(failure?.kind, JSON.stringify(access)).not.toBe('permission_denied');
+      else expect(failure, JSON.stringify(access)).toMatchObject(REFUSED);
     }
   });
 });

@@ -85,7 +85,7 @@ describe('GrantProject', () => {
   });
 
   it('refuses read-only keys, and organizations without the write surface', async () => {
-    const apiKey = await world.createKey(ACME, { readOnly: true });
+    const apiKey = await world.createKey(ACME, { rights: ['read'] });
     const { callerTokens } = await world.auth.authenticateKey({ apiKey, audiences: ['projects'] });
     const token = callerTokens['projects']!;
     const other = '00000000-0000-4000-8000-0000000000ab';

@@ -10,8 +10,14 @@ beforeAll(async () => {
   world = await sharedAuthWorld([ACME, GLOBEX].map((id) => organization(id)));
 });
 
-const create = async (tenant = ACME, options: { label?: string; expiresInSeconds?: number; readOnly?: boolean } = {}) =>
-  world.operator.auth.createKey({ label: '', expiresInSeconds: 0, readOnly: false, ...options }, await world.operate(tenant));
+const create = async (
+  tenant = ACME,
+  options: { label?: string; expiresInSeconds?: number; rights?: string[]; networks?: string[] } = {},
+) =>
+  world.operator.auth.createKey(
+    { label: '', expiresInSeconds: 0, rights: [], networks: [], ...options },
+    await world.operate(tenant),
+  );
 const list = async (tenant = ACME) => (await world.operator.auth.listKeys({}, await world.operate(tenant))).apiKeys;
 const revoke = async (keyId: string, tenant = ACME) =>
   (await world.operator.auth.revokeKey({ keyId }, await world.operate(tenant))).apiKey!;
@@ -19,12 +25,17 @@ const MAX_SECONDS = 36_500 * 86_400;
 
 describe('a new key', () => {
   it('is shown once, and stored as a digest with a short prefix', async () => {
-    const { apiKey, secret } = await create(ACME, { label: 'Für ☎', readOnly: true });
+    const { apiKey, secret } = await create(ACME, {
+      label: 'Für ☎',
+      rights: ['delete', 'read'],
+      networks: ['203.0.113.0/24', '2001:db8::1'],
+    });
     expect(apiKey).toEqual({
       keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
       prefix: secret.slice(0, 10),
       label: 'Für ☎',
-      readOnly: true,
+      rights: ['read', 'delete'],
+      networks: ['203.0.113.0/24', '2001:db8::1/128'],
       createdAt: expect.any(Date),
       expiresAt: undefined,
       revokedAt: undefined,
@@ -49,6 +60,27 @@ describe('a new key', () => {
       kind: 'invalid_argument',
       field: 'expires_in',
     });
+  });
+
+  it('may read and write, from everywhere, unless it is created with other rights and networks', async () => {
+    expect((await create()).apiKey).toMatchObject({ rights: ['read', 'write'], networks: [] });
+    expect(await failureOf(create(ACME, { rights: ['read', 'admin'] }))).toMatchObject({ field: 'rights' });
+  });
+
+  it.each([['203.0.113.1/24'], ['2001:db8::1/64'], ['300.0.0.1'], ['10.0.0.0/33'], ['::/129'], ['example.com'], ['10'], ['']])(
+    'is refused with the network %j',
+    async (network) => {
+      expect(await failureOf(create(ACME, { networks: [network] }))).toMatchObject({
+        kind: 'invalid_argument',
+        field: 'networks',
+      });
+    },
+  );
+
+  it('has at most 100 networks', async () => {
+    const networks = Array.from({ length: 101 }, (_, i) => `10.0.${i}.0/24`);
+    expect((await create(ACME, { networks: networks.slice(1) })).apiKey!.networks).toEqual(networks.slice(1));
+    expect(await failureOf(create(ACME, { networks }))).toMatchObject({ kind: 'invalid_argument', field: 'networks' });
   });
 
   it('has a label of at most 100 characters', async () => {

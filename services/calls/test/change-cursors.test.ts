@@ -96,7 +96,7 @@ describe('a cursor', () => {
     const organization = await feed.createTenant();
     await feed.store(organization, ['a']);
     const { cursor } = await feed.follow(organization);
-    feed.keys.set(organization, await feed.world.createKey(organization, { readOnly: true }));
+    feed.keys.set(organization, await feed.world.createKey(organization, { rights: ['read'] }));
     expect((await feed.follow(organization, { cursor })).summaries).toEqual([]);
   });
 

@@ -38,6 +38,13 @@ export function oidcIssuer(text: string): string {
   throw new InvalidArgumentError('It must be an https URL, like https://login.acme.example, or none.');
 }
 
+/** Parses a list with commas between its items. Rejects an empty text: it may come from an unset variable, and must not mean all. */
+export function names(text: string): string[] {
+  const named = commaList(text);
+  if (named.every((name) => name !== '')) return named;
+  throw new InvalidArgumentError('It must be names with commas between them.');
+}
+
 export function domains(text: string): string[] {
   const named = commaList(text);
   if (named.every((domain) => /^[^\s@][^\s@.]*\.[^\s@]+$/.test(domain))) return named;

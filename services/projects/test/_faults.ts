@@ -21,7 +21,7 @@ export async function startFaultyWorld(): Promise<FaultyWorld> {
   ]);
   if (refused.length > 0) throw new Error(refused.join('; '));
   const { secret } = await operator.auth.createKey(
-    { label: '', readOnly: false, expiresInSeconds: 0 },
+    { label: '', rights: [], networks: [], expiresInSeconds: 0 },
     await operator.operator('acme'),
   );
   return { ...world, key: secret };

@@ -71,7 +71,7 @@ export async function createTenant(organization: string, lane: Lane, given: Give
   ]);
   const { auth, operator } = lane.operator;
   const { expiresInSeconds = 0 } = given;
-  const key = await auth.createKey({ label: '', readOnly: false, expiresInSeconds }, await operator(organization));
+  const key = await auth.createKey({ label: '', rights: [], networks: [], expiresInSeconds }, await operator(organization));
   const token = await auth.createToken({ email: BOB, scopes: [], expiresInSeconds }, await operator(organization));
   const { headers } = await restClient(lane.api)(`/v1/calls/${CALL}`, { key: key.secret });
   return {

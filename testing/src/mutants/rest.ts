@@ -101,15 +101,15 @@ export const rest: Mutation[] = [
   },
   {
     name: 'an organization without the write surface creates projects',
-    file: 'services/api-gateway/src/http/write-surface.ts',
-    find: `if (!writeSurface) throw new Refusal(404, 'not_found', NOT_ENABLED);`,
+    file: 'services/api-gateway/src/http/key-access.ts',
+    find: `if (needsWriteSurface && !writeSurface) throw new Refusal(404, 'not_found', NOT_ENABLED);`,
     replace: '',
     tests: PROJECTS_TEST,
   },
   {
     name: 'a read-only key creates projects',
     file: 'packages/kit/src/rpc/admitted-callers.ts',
-    find: `if (needed === 'write' && readOnly) throw insufficient('The key may only read.');`,
+    find: `if (!needed.rights.some((right) => rights.includes(right)))`,
     replace: '',
     tests: ['services/auth/test/caller-rights.test.ts'],
   },

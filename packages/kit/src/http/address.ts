@@ -69,7 +69,7 @@ function clientOf(peer: string | undefined, forwardedFor: string | undefined, tr
   let client = parse(peer);
   if (!client) return undefined;
   const hops = forwardedFor?.split(',') ?? [];
-  while (hops.length > 0 && isTrusted(client, trusted)) {
+  while (hops.length > 0 && isInOneOf(client, trusted)) {
     const next = parse(hops.pop()?.trim());
     if (!next) break;
     client = next;
@@ -94,8 +94,20 @@ function parse(text = ''): Address | undefined {
   return parsed;
 }
 
-function isTrusted(address: Address, trusted: Network[]): boolean {
+function isInOneOf(address: Address, trusted: Network[]): boolean {
   return trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+}
+
+/** Whether an address is in one of the networks. @param address as returned by {@link fullAddress} */
+export function isWithin(address: string, networks: Network[]): boolean {
+  const parsed = parse(address);
+  return parsed !== undefined && isInOneOf(parsed, networks);
+}
+
+/** Returns the first address of a network. */
+export function startOf([address, bits]: Network): string {
+  const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return kind.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString();
 }
 
 /** Schema of a setting that {@link parseNetworks} parses. */

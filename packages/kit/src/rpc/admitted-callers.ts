@@ -1,14 +1,20 @@
 import { REASONS, ServiceError } from '../errors.ts';
 import type { OAuthScope } from './scopes.ts';
 import type { Access } from './operators.ts';
+import type { KeyRight } from './key-rights.ts';
 import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 
-/** The right that an API key needs. `write surface`: its organization is enabled for the write surface. `write`: also, the key isn't read-only. */
-export type KeyRight = 'read' | 'write surface' | 'write';
+/** What an API key needs. */
+export interface KeyAccess {
+  /** One of these rights suffices. */
+  rights: readonly [KeyRight, ...KeyRight[]];
+  /** True: its organization must be enabled for the write surface. */
+  writeSurface?: true;
+}
 
 /** The callers that an RPC admits, by kind of identity, with the rights that they need. */
 interface Callers {
-  organization?: KeyRight;
+  organization?: KeyAccess;
   /** One of these scopes suffices. */
   user?: readonly [OAuthScope, ...OAuthScope[]];
   operator?: Access;
@@ -49,10 +55,10 @@ function notFor(callers: string): ServiceError {
   return new ServiceError('permission_denied', `This call is not for ${callers}.`);
 }
 
-function requireRight(needed: KeyRight, { writeSurface, readOnly }: OrganizationIdentity): void {
-  if (needed === 'read') return;
-  if (!writeSurface) throw insufficient('The organization is not enabled for the write surface.');
-  if (needed === 'write' && readOnly) throw insufficient('The key may only read.');
+function requireRight(needed: KeyAccess, { writeSurface, rights }: OrganizationIdentity): void {
+  if (needed.writeSurface && !writeSurface) throw insufficient('The organization is not enabled for the write surface.');
+  if (!needed.rights.some((right) => rights.includes(right)))
+    throw insufficient(`The key needs the right ${needed.rights.join(' or ')}.`);
 }
 
 function requireScope(needed: readonly OAuthScope[], { scopes }: UserIdentity): void {

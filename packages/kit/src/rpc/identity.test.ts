@@ -66,7 +66,7 @@ describe('a verifier', () => {
       allowedFields: ['summary'],
       anonymize: true,
       writeSurface: false,
-      readOnly: true,
+      rights: ['read'],
     },
   ])('returns the identity in the token exactly as it was signed: $kind', async (identity) => {
     expect(await verify(await signIdentity(identity, 'calls', 'k1', first.privateKey, 30))).toEqual(identity);

@@ -3,6 +3,7 @@ import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT, type CryptoKey } 
 import { LRUCache } from 'lru-cache';
 import { ServiceError, unavailable } from '../errors.ts';
 import { Fresh } from '../fresh.ts';
+import type { KeyRight } from './key-rights.ts';
 
 /** The verified caller of an internal call. The organization and every right are taken from here and from nowhere else. */
 export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity;
@@ -17,7 +18,7 @@ export interface OrganizationIdentity {
   /** Whether responses contain interviewees' names only anonymized. */
   anonymize: boolean;
   writeSurface: boolean;
-  readOnly: boolean;
+  rights: KeyRight[];
 }
 
 /** A signed-in user of an organization. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
+import { createLogger } from '@crs/kit/process/log';
 import { LookUps } from '@crs/kit/http/look-ups';
 import { RequestQueue } from '@crs/kit/http/request-queue';
 import type { Check, RateLimiter } from '@crs/kit/limits/limiter';
@@ -48,7 +49,8 @@ async function settle(...answers: Promise<AuthenticateKeyResponse>[]): Promise<s
 /** Looks up at most three unknown keys of one address at a time, and four of all addresses. */
 function credentialsOf(client: ServiceClient<AuthServiceService>): Credentials {
   const limiter = { isUsedUp: () => false } as unknown as RateLimiter;
-  return new Credentials(client, new LookUps(limiter, new RequestQueue({ concurrency: 4, perKey: 32, tenantMetrics: false })));
+  const queue = new RequestQueue({ concurrency: 4, perKey: 32, tenantMetrics: false });
+  return new Credentials(client, new LookUps(limiter, queue), createLogger('test', { level: 'silent' }));
 }
 
 const checkOf = (id: string): Check => ({ kind: 'address', id, rule: { requests: 60, periodSeconds: 60 } });

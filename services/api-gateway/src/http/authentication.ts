@@ -2,13 +2,15 @@ import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs
 import type { NextFunction, Request, Response } from 'express';
 import { digestOf, isApiKey } from '@crs/kit/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import { addressCheck, addressOf, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import { isWithin, parseNetworks } from '@crs/kit/http/address';
+import { addressCheck, addressOf, fullAddressOf, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
 import type { LookUps } from '@crs/kit/http/look-ups';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
 import { credentialPrefix } from '@crs/kit/http/access-log';
 import { stateOf } from '@crs/kit/http/request';
+import type { Logger } from '@crs/kit/process/log';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { unauthorized } from './refusal.ts';
 
@@ -38,6 +40,7 @@ export function authenticate(options: AuthenticationOptions) {
     let whose = 'this address';
     try {
       const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
+      requireNetwork(credential, fullAddressOf(options, request));
       const { callerTokens, organizationId, keyId, rateLimit } = credential;
       state.callerToken = callerTokens;
       Object.assign(state.logFields, { organization: organizationId, key_id: keyId });
@@ -52,6 +55,8 @@ export function authenticate(options: AuthenticationOptions) {
     response.set(limitHeaders(decision));
     const refusal = refusalOf(decision, whose);
     if (refusal) throw refusal;
+    const { keyError } = response.locals;
+    if (keyError instanceof ForeignNetwork) options.credentials.recordForeignNetwork(keyError);
     if (!authenticatedOf(response)) state.logFields.credential = credentialPrefix(authorization);
     next();
   };
@@ -59,6 +64,25 @@ export function authenticate(options: AuthenticationOptions) {
 
 export function authenticatedOf(response: Response): Authenticated | undefined {
   return response.locals['authenticated'] as Authenticated | undefined;
+}
+
+/** A valid key was used from an address outside its networks. */
+class ForeignNetwork extends ServiceError {
+  readonly credential: AuthenticateKeyResponse;
+  readonly address: string;
+
+  constructor(credential: AuthenticateKeyResponse, address: string) {
+    super('unauthenticated', `The API key may not be used from the address ${address}.`);
+    this.credential = credential;
+    this.address = address;
+  }
+}
+
+/** @throws ForeignNetwork */
+function requireNetwork(credential: AuthenticateKeyResponse, address: string): void {
+  const { networks } = credential;
+  if (networks.length > 0 && !isWithin(address, parseNetworks(networks.join()) ?? []))
+    throw new ForeignNetwork(credential, address);
 }
 
 /**
@@ -69,6 +93,7 @@ export async function requireKey(request: Request, response: Response, next: Nex
   const authenticated = authenticatedOf(response);
   if (!authenticated) {
     const error: unknown = response.locals['keyError'];
+    if (error instanceof ForeignNetwork) throw unauthorized(error, error.message);
     throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
   }
   if (request.method !== 'POST') await authenticated.enter();
@@ -80,9 +105,13 @@ const SERVICES = ['calls', 'projects'];
 
 /** Exchanges API keys for caller tokens. Calls auth once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
+  readonly #auth: ServiceClient<AuthServiceService>;
+  readonly #log: Logger;
   readonly #cache: CredentialCache<AuthenticateKeyResponse>;
 
-  constructor(auth: ServiceClient<AuthServiceService>, lookUps: LookUps) {
+  constructor(auth: ServiceClient<AuthServiceService>, lookUps: LookUps, log: Logger) {
+    this.#auth = auth;
+    this.#log = log;
     this.#cache = new CredentialCache((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), lookUps);
   }
 
@@ -91,6 +120,14 @@ export class Credentials {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
     return this.#cache.get(digestOf(key).toString('base64'), key, bearer);
+  }
+
+  /** Records the refusal in the audit trail. Not awaited, so that the trail can't delay responses. */
+  recordForeignNetwork({ credential, address }: { credential: AuthenticateKeyResponse; address: string }): void {
+    const action = { action: 'key.refuse', address };
+    this.#auth
+      .recordKeyAction(action, { token: Object.values(credential.callerTokens)[0]! })
+      .catch((error) => this.#log.warn({ err: error }, 'the refusal of a key could not be recorded'));
   }
 }
 

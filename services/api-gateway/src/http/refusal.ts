@@ -1,8 +1,9 @@
 import { Refusal } from '@crs/kit/http/refusal';
 
-export function unauthorized(cause?: unknown): Refusal {
-  const message =
-    'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.';
+const NO_VALID_KEY =
+  'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.';
+
+export function unauthorized(cause?: unknown, message = NO_VALID_KEY): Refusal {
   return new Refusal(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' }, cause);
 }
 

@@ -76,7 +76,7 @@ function operationObject(route: Route): object {
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(route.isOpen && { security: [] }),
+    ...(!route.access && { security: [] }),
     parameters,
     ...(body && {
       requestBody: {

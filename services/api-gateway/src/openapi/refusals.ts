@@ -56,8 +56,8 @@ export const responseComponents = Object.fromEntries(
 );
 
 /** Returns the refusals of an operation by status: its own inline, and the shared ones by reference. */
-export function refusalsOf({ refusals, isOpen }: Route): Record<string, object> {
-  const shared = Object.entries({ ...EVERYWHERE, ...(!isOpen && WITH_A_KEY) }).map(([status, { name }]) => [
+export function refusalsOf({ refusals, access }: Route): Record<string, object> {
+  const shared = Object.entries({ ...EVERYWHERE, ...(access && WITH_A_KEY) }).map(([status, { name }]) => [
     status,
     { $ref: `#/components/responses/${name}` },
   ]);

@@ -9,7 +9,7 @@ import { readBody } from '../http/body.ts';
 import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJsonOnce } from '../http/send.ts';
-import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
+import { NOT_ENABLED } from '../http/key-access.ts';
 import { requestSchema } from '../openapi/json-schema.ts';
 import type { Route } from '../route.ts';
 import { NEW_PROJECT, PROJECT } from '../schema/examples.ts';
@@ -69,11 +69,12 @@ const headers = z.object({
 /** `POST /v1/projects` */
 export const createProject: Route = {
   method: 'post',
+  access: { rights: ['write'], writeSurface: true },
   operationId: 'createProject',
   tag: 'Projects',
   summary: 'Create a project',
   description:
-    'Creates a project with a lead and members, identified by e-mail. Send an `Idempotency-Key`, so that you can safely retry a request without a response. Needs a key that may write.',
+    'Creates a project with a lead and members, identified by e-mail. Send an `Idempotency-Key`, so that you can safely retry a request without a response. Needs a key with the right `write`.',
   headers,
   body: {
     name: 'NewProject',
@@ -97,7 +98,7 @@ export const createProject: Route = {
       message: 'lead_email: must be the e-mail of a user of this organization',
     },
     404: {
-      when: 'The organization is not enabled for the write surface, or the key may only read; the message says which.',
+      when: 'The organization is not enabled for the write surface, or the key does not have the right `write`; the message says which.',
       message: NOT_ENABLED,
     },
     409: {
@@ -115,7 +116,6 @@ export const createProject: Route = {
     },
   },
   async handle({ projects }, request, response) {
-    requireWriteSurface(response, { writes: true });
     const fields = await readBody(request, response, body);
     parseQuery(request.url, NO_PARAMETERS);
     const clientKey = readIdempotencyKey(request);

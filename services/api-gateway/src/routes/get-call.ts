@@ -20,6 +20,7 @@ const query = z.object({
 /** `GET /v1/calls/{call_id}` */
 export const getCall: Route = {
   method: 'get',
+  access: { rights: ['read'] },
   operationId: 'getCall',
   tag: 'Calls',
   summary: 'Get a call',

@@ -21,7 +21,7 @@ const openapiDocument = z
 /** `GET /v1/openapi.json` */
 export const getOpenapi: Route = {
   method: 'get',
-  isOpen: true,
+  access: undefined,
   operationId: 'getOpenapi',
   tag: 'About',
   summary: 'Get this document',

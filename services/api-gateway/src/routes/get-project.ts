@@ -5,7 +5,6 @@ import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
-import { requireWriteSurface } from '../http/write-surface.ts';
 import type { Route } from '../route.ts';
 import { PROJECT } from '../schema/examples.ts';
 import { project } from '../schema/projects.ts';
@@ -26,6 +25,7 @@ const path = z.object({
 /** `GET /v1/projects/{project_id}` */
 export const getProject: Route = {
   method: 'get',
+  access: { rights: ['read'], writeSurface: true },
   operationId: 'getProject',
   tag: 'Projects',
   summary: 'Get a project',
@@ -47,7 +47,6 @@ export const getProject: Route = {
   async handle({ projects }, request, response) {
     const { project_id: projectId } = path.parse(request.params);
     stateOf(response).logFields.project_id = projectId;
-    requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     if (!projectId) throw invalid('project_id', INVALID_UUID);
     const { project: found } = await projects.getProject({ projectId }, callOf(response));

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { requireKey } from '../http/authentication.ts';
+import { requireAccess } from '../http/key-access.ts';
 import { notAcceptable } from '../http/refusal.ts';
 import type { Context, Route } from '../route.ts';
 import { createProject } from './create-project.ts';
@@ -29,9 +30,9 @@ const MEDIA_TYPES = ['application/json', 'application/json; charset=utf-8'];
 /** Creates the router of /v1. It checks the key first, so that a client without one learns nothing about paths, methods or formats. */
 export function routes(context: Context): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const [path, { method, isOpen = false, operationId, handle }] of Object.entries(ROUTES)) {
+  for (const [path, { method, access, operationId, handle }] of Object.entries(ROUTES)) {
     const route = router.route(path);
-    if (!isOpen) route.all(requireKey);
+    if (access) route.all(requireKey);
     route.all((_request, response, next) => {
       stateOf(response).route = `/v1${path.replace(/:(\w+)/g, '{$1}')}`;
       next();
@@ -39,6 +40,7 @@ export function routes(context: Context): Router {
     route[method](async (request, response) => {
       stateOf(response).logFields.operation = operationId;
       if (!request.accepts(MEDIA_TYPES)) throw notAcceptable();
+      if (access) requireAccess(response, access);
       await handle(context, request, response);
     });
     route.all(() => {

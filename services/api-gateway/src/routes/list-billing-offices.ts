@@ -1,7 +1,7 @@
 import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
-import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
+import { NOT_ENABLED } from '../http/key-access.ts';
 import type { Route } from '../route.ts';
 import { BILLING_OFFICES } from '../schema/examples.ts';
 import { billingOfficeList } from '../schema/projects.ts';
@@ -9,6 +9,7 @@ import { billingOfficeList } from '../schema/projects.ts';
 /** `GET /v1/billing-offices` */
 export const listBillingOffices: Route = {
   method: 'get',
+  access: { rights: ['read'], writeSurface: true },
   operationId: 'listBillingOffices',
   tag: 'Projects',
   summary: 'List billing offices',
@@ -25,7 +26,6 @@ export const listBillingOffices: Route = {
     404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
   },
   async handle({ projects }, request, response) {
-    requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
     stateOf(response).logFields.rows = billingOffices.length;

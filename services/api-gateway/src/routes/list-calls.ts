@@ -36,6 +36,7 @@ const query = z.object({
 /** `GET /v1/calls` */
 export const listCalls: Route = {
   method: 'get',
+  access: { rights: ['read'] },
   operationId: 'listCalls',
   tag: 'Calls',
   summary: 'List calls',

@@ -25,6 +25,7 @@ const query = z.object({
 /** `GET /v1/changes` */
 export const listChanges: Route = {
   method: 'get',
+  access: { rights: ['read'] },
   operationId: 'listChanges',
   tag: 'Calls',
   summary: 'List changes',

@@ -1,16 +1,20 @@
+import { isIP } from 'node:net';
 import { digestOf, isApiKey } from '@crs/kit/api-key';
 import type { Statement } from '@crs/kit/data/database';
 import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
-import { REASONS, ServiceError } from '@crs/kit/errors';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
+import { KEY_RIGHTS, type KeyRight } from '@crs/kit/rpc/key-rights';
 import { rpc, type Rpcs } from '@crs/kit/rpc/server';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { Context } from '../context.ts';
+import { countAction } from '../count-action.ts';
 import { invalidToken } from '../keys/access-tokens.ts';
 import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 import { findLiveConsent, touchConsent } from '../store/consents.ts';
 
 const RECORD_USE_MS = 5_000;
+const KEY_ACTIONS = ['key.refuse'];
 
 /** Exchanges the credentials of integrators and assistants for caller tokens. */
 export function credentials({ db, signer, accessTokens, log }: Context) {
@@ -29,7 +33,8 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       const [key] = await db.read(credentialScope(organization, call), findLiveKey(organization, keyId));
       if (!key) throw invalidKey();
       if (key.usageIsStale) recordUse(organization, touchKey(organization, keyId));
-      const { writeSurface, readOnly } = key;
+      const { writeSurface, networks } = key;
+      const rights = key.rights as KeyRight[];
       const identity = {
         kind: 'organization' as const,
         organization,
@@ -37,14 +42,15 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
         allowedFields: key.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
         anonymize: key.anonymizeInterviewees,
         writeSurface,
-        readOnly,
+        rights,
       };
       return {
         callerTokens: await signer.signForServices(identity, request.audiences),
         organizationId: organization,
         rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
         writeSurface,
-        readOnly,
+        rights,
+        networks,
         keyId,
       };
     }),
@@ -64,6 +70,16 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
         grantId,
         clientId,
       };
+    }),
+
+    recordKeyAction: rpc({ organization: { rights: KEY_RIGHTS } }, async ({ action, address }, { identity }) => {
+      if (!KEY_ACTIONS.includes(action)) throw invalid('action', `must be one of ${KEY_ACTIONS.join(', ')}`);
+      if (isIP(address) === 0) throw invalid('address', 'must be an IP address');
+      const { organization, keyId } = identity;
+      const entry = { organization, actor: keyId, action, target: keyId, outcome: 'unauthenticated', address };
+      // One entry a key, whatever the addresses.
+      await countAction(db, { ...entry, key: '', source: `key ${keyId}` });
+      return {};
     }),
 
     listCallerKeys: rpc({ anyone: true }, async () => {

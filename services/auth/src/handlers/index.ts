@@ -43,6 +43,7 @@ const FROM: From<AuthServiceService> = {
   recordAudit: RECORD_SERVICES,
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
+  recordKeyAction: ['api-gateway'],
 };
 
 /** For gateways and services. */

@@ -15,7 +15,7 @@ const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', 
 /** Registers projects, and stores the roles of users in them. */
 export function projects({ db }: Context) {
   return {
-    grantProject: rpc({ organization: 'write' }, async (request, call) => {
+    grantProject: rpc({ organization: { rights: ['write'], writeSurface: true } }, async (request, call) => {
       const projectId = requireId(request.projectId);
       const members = request.memberUserIds.map((userId) => ({ userId, role: 'member' as const }));
       const roles = [{ userId: request.leadUserId, role: 'lead' as const }, ...members];
@@ -33,7 +33,7 @@ export function projects({ db }: Context) {
       return {};
     }),
 
-    listProjectPeople: rpc({ organization: 'write surface' }, async (request, call) => {
+    listProjectPeople: rpc({ organization: { rights: ['read', 'write'], writeSurface: true } }, async (request, call) => {
       const scope = callerScope(call);
       const projectId = parseUuid(request.projectId);
       const rows = projectId ? await db.read(scope, projectPeople(scope.organization, projectId)) : [];

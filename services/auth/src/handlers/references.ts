@@ -18,7 +18,7 @@ const EXPORTS = { action: 'export', roles: ['admin'], token: 'one', bound: true 
 /** Finds the users and projects that records of other services refer to. */
 export function references({ db }: Context) {
   return {
-    resolveProfiles: rpc({ organization: 'write' }, async ({ emails }, call) => {
+    resolveProfiles: rpc({ organization: { rights: ['write'], writeSurface: true } }, async ({ emails }, call) => {
       requireEmails(emails, MAX_PROFILES);
       const scope = callerScope(call);
       const users = await db.read(scope, findUsersByEmail(scope.organization, emails.map(fold)));

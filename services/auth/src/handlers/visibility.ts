@@ -27,7 +27,7 @@ export function visibility({ db }: Context) {
       return { version: Number(row.version) };
     }),
 
-    getViewSettings: rpc({ organization: 'read' }, async (_request, call) => {
+    getViewSettings: rpc({ organization: { rights: ['read'] } }, async (_request, call) => {
       const [row] = await db.read(callerScope(call), findViewSettings(call.identity.organization));
       if (!row) throw invalidKey();
       return {

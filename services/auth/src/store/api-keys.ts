@@ -5,7 +5,8 @@ const API_KEY = {
   keyId: column.text,
   prefix: column.text,
   label: column.text,
-  readOnly: column.boolean,
+  rights: column.textArray,
+  networks: column.textArray,
   createdAt: column.timestamp,
   expiresAt: column.timestamp.orNull,
   revokedAt: column.timestamp.orNull,
@@ -32,14 +33,14 @@ const SETTINGS = {
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
 };
-const LIVE_KEY = { ...SETTINGS, readOnly: column.boolean, usageIsStale: column.boolean };
+const LIVE_KEY = { ...SETTINGS, rights: column.textArray, networks: column.textArray, usageIsStale: column.boolean };
 
 /** No row once the key is revoked or expired, or its organization's deletion has begun. */
 export function findLiveKey(organization: string, keyId: string): Statement<column.RowOf<typeof LIVE_KEY>> {
   return {
     name: 'find_live_key',
     row: LIVE_KEY,
-    text: `select ${column.selectList(SETTINGS, 'o')}, k.read_only as "readOnly",
+    text: `select ${column.selectList(SETTINGS, 'o')}, k.rights, k.networks,
         (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.api_keys k join auth.organizations o using (organization)
       where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
@@ -58,7 +59,7 @@ export function touchKey(organization: string, keyId: string): Statement {
   };
 }
 
-interface NewApiKey extends Pick<ApiKeyRow, 'keyId' | 'prefix' | 'label' | 'readOnly'> {
+interface NewApiKey extends Pick<ApiKeyRow, 'keyId' | 'prefix' | 'label' | 'rights' | 'networks'> {
   digest: Buffer;
   /** 0: never expires. */
   expiresInSeconds: number;
@@ -73,9 +74,9 @@ export async function insertApiKey(query: Query, organization: string, key: NewA
   const [row] = await query({
     name: 'insert_api_key',
     row: API_KEY,
-    text: `insert into auth.api_keys (organization, key_id, digest, prefix, label, read_only, expires_at)
-      values ($1, $2, $3, $4, $5, $6, case when $7::bigint > 0 then now() + $7::bigint * interval '1 second' end) returning ${COLUMNS}`,
-    values: [organization, key.keyId, key.digest, key.prefix, key.label, key.readOnly, key.expiresInSeconds],
+    text: `insert into auth.api_keys (organization, key_id, digest, prefix, label, rights, networks, expires_at)
+      values ($1, $2, $3, $4, $5, $6, $7, case when $8::bigint > 0 then now() + $8::bigint * interval '1 second' end) returning ${COLUMNS}`,
+    values: [organization, key.keyId, key.digest, key.prefix, key.label, key.rights, key.networks, key.expiresInSeconds],
   });
   return row!;
 }

@@ -12,7 +12,7 @@ import { nameSecretOf } from '../store/name-secrets.ts';
 
 export function getOrganizationCall({ db }: RecordContext) {
   return rpc(
-    { organization: 'read' },
+    { organization: { rights: ['read'] } },
     async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
       const scope = callerScope(call);
       const { allowedFields, anonymize } = call.identity;

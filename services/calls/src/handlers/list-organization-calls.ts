@@ -15,7 +15,7 @@ const MAX_PER_PAGE_WITH_DETAILS = 50;
 
 export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(
-    { organization: 'read' },
+    { organization: { rights: ['read'] } },
     async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
       const page = parse(request);
       const scope = callerScope(call);

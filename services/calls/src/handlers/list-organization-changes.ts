@@ -27,7 +27,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const feeds = new Feeds(db);
   const pruneOnRead = retention('deletions', db, log, pruneDeletions);
   return rpc(
-    { organization: 'read' },
+    { organization: { rights: ['read'] } },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
       const { limit, withDetails } = request;
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;

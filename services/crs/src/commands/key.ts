@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import { duration } from '../arguments.ts';
+import { Option, type Command } from 'commander';
+import { duration, names } from '../arguments.ts';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { timestamp, layOutWithSecret, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
@@ -11,19 +11,33 @@ export function keyCommands(program: Command): void {
   tenantCommand(key, 'create', 'create an API key, shown this once')
     .option('--label <label>', 'purpose of the key, at most 100 characters', '')
     .option('--expires-in <duration>', 'time until it expires: a number of s, m, h or d; without this option, never', duration)
-    .option('--read-only', 'refuse everything that writes')
+    .addOption(
+      new Option(
+        '--rights <rights>',
+        'what it may do, of read, write, ingest and delete; without this option, read,write',
+      ).argParser(names),
+    )
+    .addOption(new Option('--read-only', 'the same as --rights read').conflicts('rights'))
+    .option(
+      '--networks <networks>',
+      'IP addresses and networks from which it may be used, such as 203.0.113.0/24; without this option, all',
+      names,
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  crs key create --org acme --label crm --expires-in 90d\n  crs key create --org acme --read-only --json',
+      '\nExamples:\n  crs key create --org acme --label crm --expires-in 90d\n  crs key create --org acme --rights ingest --networks 203.0.113.0/24 --json',
     )
-    .action((options: TenantOptions & { label: string; expiresIn?: number; readOnly?: true }) =>
-      connected(async ({ auth, operator }) => {
-        const request = { label: options.label, expiresInSeconds: options.expiresIn ?? 0, readOnly: options.readOnly ?? false };
-        const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
-        const { keyId, label, readOnly, expiresAt } = apiKey!;
-        const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: timestamp(expiresAt) };
-        show(options, value, () => layOutWithSecret(value, 'key'));
-      }),
+    .action(
+      (options: TenantOptions & { label: string; expiresIn?: number; readOnly?: true; rights?: string[]; networks?: string[] }) =>
+        connected(async ({ auth, operator }) => {
+          const { label, expiresIn = 0, readOnly, networks = [] } = options;
+          const rights = readOnly ? ['read'] : (options.rights ?? []);
+          const request = { label, expiresInSeconds: expiresIn, rights, networks };
+          const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
+          const { keyId, expiresAt } = apiKey!;
+          const value = { key_id: keyId, key: secret, ...toJson(apiKey!), expires_at: timestamp(expiresAt) };
+          show(options, value, () => layOutWithSecret(value, 'key'));
+        }),
     );
 
   tenantCommand(key, 'list', 'list API keys, newest first, revoked ones included').action((options: TenantOptions) =>

@@ -24,54 +24,57 @@ interface People {
  * project and the response in one transaction. If the process dies in between, a second request with the key continues with the same id.
  */
 export function createProject({ db, auth, log }: RecordContext, pruneOnRead: (scope: Scope) => Promise<void>) {
-  return rpc({ organization: 'write' }, async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
-    const project = parseNewProject(request);
-    const scope = callerScope(call);
-    const { organization } = scope;
-    await pruneOnRead(scope);
-    const key = request.idempotencyKey;
-    const reservation = await db.transact(scope, (query) => reserve(query, organization, key, bodyHash(project)));
-    if (reservation.kind === 'completed') return { project: toProject(reservation.response), replayed: true };
-    if (reservation.kind === 'other_body') throw keyReused();
-    if (reservation.kind === 'in_flight') throw keyInFlight(reservation.secondsLeft);
+  return rpc(
+    { organization: { rights: ['write'], writeSurface: true } },
+    async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
+      const project = parseNewProject(request);
+      const scope = callerScope(call);
+      const { organization } = scope;
+      await pruneOnRead(scope);
+      const key = request.idempotencyKey;
+      const reservation = await db.transact(scope, (query) => reserve(query, organization, key, bodyHash(project)));
+      if (reservation.kind === 'completed') return { project: toProject(reservation.response), replayed: true };
+      if (reservation.kind === 'other_body') throw keyReused();
+      if (reservation.kind === 'in_flight') throw keyInFlight(reservation.secondsLeft);
 
-    const { projectId, leaseId } = reservation;
-    const cleanUp = (how: typeof release | typeof expireLease) => {
-      const ownTime = { ...scope, ...workFor(CLEAN_UP_TIMEOUT_MS), signal: undefined };
-      return db
-        .run(ownTime, how(organization, leaseId, key))
-        .catch((error) => log.warn({ err: error }, 'a failed creation keeps its idempotency key until its lease ends'));
-    };
-    let response: StoredResponse;
-    try {
-      const people = await findPeople(auth, project, call);
-      const [office] = await db.read(scope, findBillingOffice(organization, project.billingOfficeName));
-      if (!office && project.billingOfficeName !== null) {
-        throw invalid('billing_office_name', 'must be one of the names that GET /billing-offices answers');
+      const { projectId, leaseId } = reservation;
+      const cleanUp = (how: typeof release | typeof expireLease) => {
+        const ownTime = { ...scope, ...workFor(CLEAN_UP_TIMEOUT_MS), signal: undefined };
+        return db
+          .run(ownTime, how(organization, leaseId, key))
+          .catch((error) => log.warn({ err: error }, 'a failed creation keeps its idempotency key until its lease ends'));
+      };
+      let response: StoredResponse;
+      try {
+        const people = await findPeople(auth, project, call);
+        const [office] = await db.read(scope, findBillingOffice(organization, project.billingOfficeName));
+        if (!office && project.billingOfficeName !== null) {
+          throw invalid('billing_office_name', 'must be one of the names that GET /billing-offices answers');
+        }
+        const memberUserIds = people.members.map((member) => member.userId);
+        await auth.grantProject({ projectId, leadUserId: people.lead.userId, memberUserIds }, call);
+        response = toStoredResponse(projectId, project, people, office?.name ?? null);
+      } catch (error) {
+        await cleanUp(release);
+        throw error;
       }
-      const memberUserIds = people.members.map((member) => member.userId);
-      await auth.grantProject({ projectId, leadUserId: people.lead.userId, memberUserIds }, call);
-      response = toStoredResponse(projectId, project, people, office?.name ?? null);
-    } catch (error) {
-      await cleanUp(release);
-      throw error;
-    }
-    try {
-      return await db.transact(scope, async (query) => {
-        const [creation] = await query(lockKey(organization, key, projectId));
-        if (!creation) throw keyInFlight(1);
-        // A second request has created the project, which may have changed since, so it isn't written again.
-        if (creation.response) return { project: toProject(creation.response), replayed: true };
-        const { lead: _lead, members: _members, ...row } = response;
-        await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
-        await query(storeResponse(organization, key, response));
-        return { project: toProject(response), replayed: false };
-      });
-    } catch (error) {
-      await cleanUp(expireLease);
-      throw error;
-    }
-  });
+      try {
+        return await db.transact(scope, async (query) => {
+          const [creation] = await query(lockKey(organization, key, projectId));
+          if (!creation) throw keyInFlight(1);
+          // A second request has created the project, which may have changed since, so it isn't written again.
+          if (creation.response) return { project: toProject(creation.response), replayed: true };
+          const { lead: _lead, members: _members, ...row } = response;
+          await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
+          await query(storeResponse(organization, key, response));
+          return { project: toProject(response), replayed: false };
+        });
+      } catch (error) {
+        await cleanUp(expireLease);
+        throw error;
+      }
+    },
+  );
 }
 
 async function findPeople(

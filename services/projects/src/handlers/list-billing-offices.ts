@@ -6,7 +6,7 @@ import { listBillingOffices as list } from '../store/billing-offices.ts';
 
 export function listBillingOffices({ db }: RecordContext, pruneOnRead: (scope: Scope) => Promise<void>) {
   return rpc(
-    { organization: 'write surface' },
+    { organization: { rights: ['read'], writeSurface: true } },
     async (_request: ListBillingOfficesRequest, call): Promise<ListBillingOfficesResponse> => {
       const scope = callerScope(call);
       await pruneOnRead(scope);

@@ -453,7 +453,10 @@ export interface CreateKeyRequest {
   label: string;
   /** 0: never expires. */
   expiresInSeconds: number;
-  readOnly: boolean;
+  /** Some of `read`, `write`, `ingest` and `delete`. Empty: `read` and `write`. */
+  rights: string[];
+  /** At most 100 IP addresses and networks (CIDR) from which the key may be used. Empty: from everywhere. */
+  networks: string[];
 }
 
 export interface CreateKeyResponse {
@@ -3719,7 +3722,7 @@ export const RemoveMemberResponse: MessageFns<RemoveMemberResponse> = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { label: "", expiresInSeconds: 0, readOnly: false };
+  return { label: "", expiresInSeconds: 0, rights: [], networks: [] };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -3730,8 +3733,11 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     if (message.expiresInSeconds !== 0) {
       writer.uint32(16).uint64(message.expiresInSeconds);
     }
-    if (message.readOnly !== false) {
-      writer.uint32(24).bool(message.readOnly);
+    for (const v of message.rights) {
+      writer.uint32(34).string(v!);
+    }
+    for (const v of message.networks) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -3765,12 +3771,20 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
             message.expiresInSeconds = longToNumber(reader.uint64());
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.readOnly = reader.bool();
+            message.rights.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.networks.push(reader.string());
             continue;
           }
         }
@@ -3793,11 +3807,8 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
         : isSet(object.expires_in_seconds)
         ? globalThis.Number(object.expires_in_seconds)
         : 0,
-      readOnly: isSet(object.readOnly)
-        ? globalThis.Boolean(object.readOnly)
-        : isSet(object.read_only)
-        ? globalThis.Boolean(object.read_only)
-        : false,
+      rights: globalThis.Array.isArray(object?.rights) ? object.rights.map((e: any) => globalThis.String(e)) : [],
+      networks: globalThis.Array.isArray(object?.networks) ? object.networks.map((e: any) => globalThis.String(e)) : [],
     };
   },
 
@@ -3809,8 +3820,11 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     if (message.expiresInSeconds !== 0) {
       obj.expiresInSeconds = Math.round(message.expiresInSeconds);
     }
-    if (message.readOnly !== false) {
-      obj.readOnly = message.readOnly;
+    if (message.rights?.length) {
+      obj.rights = message.rights;
+    }
+    if (message.networks?.length) {
+      obj.networks = message.networks;
     }
     return obj;
   },
@@ -3822,7 +3836,8 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     const message = createBaseCreateKeyRequest();
     message.label = object.label ?? "";
     message.expiresInSeconds = object.expiresInSeconds ?? 0;
-    message.readOnly = object.readOnly ?? false;
+    message.rights = object.rights?.map((e) => e) || [];
+    message.networks = object.networks?.map((e) => e) || [];
     return message;
   },
 };

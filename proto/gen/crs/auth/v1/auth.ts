@@ -47,8 +47,6 @@ export interface AuthenticateKeyResponse {
     | undefined;
   /** Whether the organization may use the project endpoints. */
   writeSurface: boolean;
-  /** Whether the key may only read. */
-  readOnly: boolean;
   /** Identifies the key in the gateway's log. It isn't secret. */
   keyId: string;
   /**
@@ -56,6 +54,10 @@ export interface AuthenticateKeyResponse {
    * and by auth.
    */
   callerTokens: { [key: string]: string };
+  /** Some of `read`, `write`, `ingest` and `delete`. */
+  rights: string[];
+  /** Addresses and networks from which the key may be used (CIDR). Empty: from everywhere. The gateway refuses the key elsewhere. */
+  networks: string[];
 }
 
 export interface AuthenticateKeyResponse_CallerTokensEntry {
@@ -297,13 +299,22 @@ export interface RecordRefusalRequest {
 export interface RecordRefusalResponse {
 }
 
+export interface RecordKeyActionRequest {
+  /** `key.refuse`: the key was used outside its networks. */
+  action: string;
+  /** The caller's IP address. */
+  address: string;
+}
+
+export interface RecordKeyActionResponse {
+}
+
 /** An API key, without the key itself. */
 export interface ApiKey {
   keyId: string;
   /** The first characters, enough to recognize the key. */
   prefix: string;
   label: string;
-  readOnly: boolean;
   createdAt:
     | Date
     | undefined;
@@ -313,7 +324,13 @@ export interface ApiKey {
     | Date
     | undefined;
   /** Written at most once a minute. */
-  lastUsedAt: Date | undefined;
+  lastUsedAt:
+    | Date
+    | undefined;
+  /** Some of `read`, `write`, `ingest` and `delete`. */
+  rights: string[];
+  /** Addresses and networks from which the key may be used (CIDR). Empty: from everywhere. */
+  networks: string[];
 }
 
 function createBaseRateLimit(): RateLimit {
@@ -501,9 +518,10 @@ function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
     organizationId: "",
     rateLimit: undefined,
     writeSurface: false,
-    readOnly: false,
     keyId: "",
     callerTokens: {},
+    rights: [],
+    networks: [],
   };
 }
 
@@ -518,15 +536,18 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.writeSurface !== false) {
       writer.uint32(24).bool(message.writeSurface);
     }
-    if (message.readOnly !== false) {
-      writer.uint32(32).bool(message.readOnly);
-    }
     if (message.keyId !== "") {
       writer.uint32(42).string(message.keyId);
     }
     globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
       AuthenticateKeyResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(50).fork()).join();
     });
+    for (const v of message.rights) {
+      writer.uint32(58).string(v!);
+    }
+    for (const v of message.networks) {
+      writer.uint32(66).string(v!);
+    }
     return writer;
   },
 
@@ -567,14 +588,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.writeSurface = reader.bool();
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.readOnly = reader.bool();
-            continue;
-          }
           case 5: {
             if (tag !== 42) {
               break;
@@ -592,6 +605,22 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             if (entry6.value !== undefined) {
               message.callerTokens[entry6.key] = entry6.value;
             }
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.rights.push(reader.string());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.networks.push(reader.string());
             continue;
           }
         }
@@ -622,11 +651,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
         ? globalThis.Boolean(object.writeSurface)
         : isSet(object.write_surface)
         ? globalThis.Boolean(object.write_surface)
-        : false,
-      readOnly: isSet(object.readOnly)
-        ? globalThis.Boolean(object.readOnly)
-        : isSet(object.read_only)
-        ? globalThis.Boolean(object.read_only)
         : false,
       keyId: isSet(object.keyId)
         ? globalThis.String(object.keyId)
@@ -660,6 +684,12 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
           {},
         )
         : {},
+      rights: globalThis.Array.isArray(object?.rights)
+        ? object.rights.map((e: any) => globalThis.String(e))
+        : [],
+      networks: globalThis.Array.isArray(object?.networks)
+        ? object.networks.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -674,9 +704,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.writeSurface !== false) {
       obj.writeSurface = message.writeSurface;
     }
-    if (message.readOnly !== false) {
-      obj.readOnly = message.readOnly;
-    }
     if (message.keyId !== "") {
       obj.keyId = message.keyId;
     }
@@ -688,6 +715,12 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
           obj.callerTokens[k] = v;
         });
       }
+    }
+    if (message.rights?.length) {
+      obj.rights = message.rights;
+    }
+    if (message.networks?.length) {
+      obj.networks = message.networks;
     }
     return obj;
   },
@@ -702,7 +735,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       ? RateLimit.fromPartial(object.rateLimit)
       : undefined;
     message.writeSurface = object.writeSurface ?? false;
-    message.readOnly = object.readOnly ?? false;
     message.keyId = object.keyId ?? "";
     message.callerTokens = (globalThis.Object.entries(object.callerTokens ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
@@ -713,6 +745,8 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       },
       {},
     );
+    message.rights = object.rights?.map((e) => e) || [];
+    message.networks = object.networks?.map((e) => e) || [];
     return message;
   },
 };
@@ -4037,16 +4071,154 @@ export const RecordRefusalResponse: MessageFns<RecordRefusalResponse> = {
   },
 };
 
+function createBaseRecordKeyActionRequest(): RecordKeyActionRequest {
+  return { action: "", address: "" };
+}
+
+export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
+  encode(message: RecordKeyActionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordKeyActionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordKeyActionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RecordKeyActionRequest {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      address: isSet(object.address) ? globalThis.String(object.address) : "",
+    };
+  },
+
+  toJSON(message: RecordKeyActionRequest): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordKeyActionRequest>): RecordKeyActionRequest {
+    return RecordKeyActionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RecordKeyActionRequest>): RecordKeyActionRequest {
+    const message = createBaseRecordKeyActionRequest();
+    message.action = object.action ?? "";
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseRecordKeyActionResponse(): RecordKeyActionResponse {
+  return {};
+}
+
+export const RecordKeyActionResponse: MessageFns<RecordKeyActionResponse> = {
+  encode(_: RecordKeyActionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordKeyActionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordKeyActionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RecordKeyActionResponse {
+    return {};
+  },
+
+  toJSON(_: RecordKeyActionResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordKeyActionResponse>): RecordKeyActionResponse {
+    return RecordKeyActionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RecordKeyActionResponse>): RecordKeyActionResponse {
+    const message = createBaseRecordKeyActionResponse();
+    return message;
+  },
+};
+
 function createBaseApiKey(): ApiKey {
   return {
     keyId: "",
     prefix: "",
     label: "",
-    readOnly: false,
     createdAt: undefined,
     expiresAt: undefined,
     revokedAt: undefined,
     lastUsedAt: undefined,
+    rights: [],
+    networks: [],
   };
 }
 
@@ -4061,9 +4233,6 @@ export const ApiKey: MessageFns<ApiKey> = {
     if (message.label !== "") {
       writer.uint32(26).string(message.label);
     }
-    if (message.readOnly !== false) {
-      writer.uint32(32).bool(message.readOnly);
-    }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(42).fork()).join();
     }
@@ -4075,6 +4244,12 @@ export const ApiKey: MessageFns<ApiKey> = {
     }
     if (message.lastUsedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(66).fork()).join();
+    }
+    for (const v of message.rights) {
+      writer.uint32(74).string(v!);
+    }
+    for (const v of message.networks) {
+      writer.uint32(82).string(v!);
     }
     return writer;
   },
@@ -4116,14 +4291,6 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.label = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.readOnly = reader.bool();
-            continue;
-          }
           case 5: {
             if (tag !== 42) {
               break;
@@ -4156,6 +4323,22 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.rights.push(reader.string());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.networks.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4177,11 +4360,6 @@ export const ApiKey: MessageFns<ApiKey> = {
         : "",
       prefix: isSet(object.prefix) ? globalThis.String(object.prefix) : "",
       label: isSet(object.label) ? globalThis.String(object.label) : "",
-      readOnly: isSet(object.readOnly)
-        ? globalThis.Boolean(object.readOnly)
-        : isSet(object.read_only)
-        ? globalThis.Boolean(object.read_only)
-        : false,
       createdAt: isSet(object.createdAt)
         ? fromJsonTimestamp(object.createdAt)
         : isSet(object.created_at)
@@ -4202,6 +4380,12 @@ export const ApiKey: MessageFns<ApiKey> = {
         : isSet(object.last_used_at)
         ? fromJsonTimestamp(object.last_used_at)
         : undefined,
+      rights: globalThis.Array.isArray(object?.rights)
+        ? object.rights.map((e: any) => globalThis.String(e))
+        : [],
+      networks: globalThis.Array.isArray(object?.networks)
+        ? object.networks.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -4216,9 +4400,6 @@ export const ApiKey: MessageFns<ApiKey> = {
     if (message.label !== "") {
       obj.label = message.label;
     }
-    if (message.readOnly !== false) {
-      obj.readOnly = message.readOnly;
-    }
     if (message.createdAt !== undefined) {
       obj.createdAt = message.createdAt.toISOString();
     }
@@ -4231,6 +4412,12 @@ export const ApiKey: MessageFns<ApiKey> = {
     if (message.lastUsedAt !== undefined) {
       obj.lastUsedAt = message.lastUsedAt.toISOString();
     }
+    if (message.rights?.length) {
+      obj.rights = message.rights;
+    }
+    if (message.networks?.length) {
+      obj.networks = message.networks;
+    }
     return obj;
   },
 
@@ -4242,11 +4429,12 @@ export const ApiKey: MessageFns<ApiKey> = {
     message.keyId = object.keyId ?? "";
     message.prefix = object.prefix ?? "";
     message.label = object.label ?? "";
-    message.readOnly = object.readOnly ?? false;
     message.createdAt = object.createdAt ?? undefined;
     message.expiresAt = object.expiresAt ?? undefined;
     message.revokedAt = object.revokedAt ?? undefined;
     message.lastUsedAt = object.lastUsedAt ?? undefined;
+    message.rights = object.rights?.map((e) => e) || [];
+    message.networks = object.networks?.map((e) => e) || [];
     return message;
   },
 };
@@ -4456,6 +4644,18 @@ export const AuthServiceService = {
       Buffer.from(RecordRefusalResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecordRefusalResponse => RecordRefusalResponse.decode(value),
   },
+  /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
+  recordKeyAction: {
+    path: "/crs.auth.v1.AuthService/RecordKeyAction" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RecordKeyActionRequest): Buffer =>
+      Buffer.from(RecordKeyActionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RecordKeyActionRequest => RecordKeyActionRequest.decode(value),
+    responseSerialize: (value: RecordKeyActionResponse): Buffer =>
+      Buffer.from(RecordKeyActionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RecordKeyActionResponse => RecordKeyActionResponse.decode(value),
+  },
 } as const;
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
@@ -4516,6 +4716,8 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * it needs no identity. Equal refusals within a minute share an entry, and the number of entries a minute is limited.
    */
   recordRefusal: handleUnaryCall<RecordRefusalRequest, RecordRefusalResponse>;
+  /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
+  recordKeyAction: handleUnaryCall<RecordKeyActionRequest, RecordKeyActionResponse>;
 }
 
 export interface AuthServiceClient extends Client {
@@ -4785,6 +4987,22 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecordRefusalResponse) => void,
+  ): ClientUnaryCall;
+  /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
+  recordKeyAction(
+    request: RecordKeyActionRequest,
+    callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
+  ): ClientUnaryCall;
+  recordKeyAction(
+    request: RecordKeyActionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
+  ): ClientUnaryCall;
+  recordKeyAction(
+    request: RecordKeyActionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,6 +1,7 @@
 import { createApiKey, digestOf, randomBase62 } from '@crs/kit/api-key';
 import { invalid, notFound } from '@crs/kit/errors';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
+import { parseKeyNetworks, parseRights } from '../../domain/key-rights.ts';
 import { requireText } from '../../domain/settings.ts';
 import { insertApiKey, listApiKeys, revokeApiKey, type ApiKeyRow } from '../../store/api-keys.ts';
 import { requireOrganization } from '../../store/organizations.ts';
@@ -23,7 +24,8 @@ export const keys = {
         digest: digestOf(secret),
         prefix: secret.slice(0, PREFIX_LENGTH),
         label,
-        readOnly: request.readOnly,
+        rights: parseRights(request.rights),
+        networks: parseKeyNetworks(request.networks),
         expiresInSeconds: request.expiresInSeconds,
       });
       await audit('key.create', key.keyId);

@@ -23,6 +23,7 @@ const settings = (name?: string) => ({
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
+    assertionIssuers: undefined,
   },
 });
 const trail = async (tenant?: string, limit = 0) =>

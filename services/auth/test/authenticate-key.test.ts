@@ -88,6 +88,7 @@ describe('a valid key', () => {
       rateLimit: { requests: 7, periodSeconds: 11 },
       toolRateLimit: undefined,
       oidcProvider: undefined,
+      assertionIssuers: undefined,
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(ACME));
     const changed = await authenticate(acme);

@@ -264,6 +264,8 @@ export interface Organization {
     | undefined;
   /** The redirect URI to register at the organization's OpenID provider. Each organization has its own, with or without a provider. */
   oidcRedirectUri: string;
+  /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
+  assertionIssuers: string[];
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -319,7 +321,16 @@ export interface OrganizationSettings {
   allowedFields: AllowedFields | undefined;
   rateLimit: RateLimit | undefined;
   toolRateLimit: RateLimit | undefined;
-  oidcProvider: OidcProviderSettings | undefined;
+  oidcProvider:
+    | OidcProviderSettings
+    | undefined;
+  /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
+  assertionIssuers: AssertionIssuers | undefined;
+}
+
+/** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
+export interface AssertionIssuers {
+  issuers: string[];
 }
 
 export interface CreateOrganizationRequest {
@@ -947,6 +958,7 @@ function createBaseOrganization(): Organization {
     createdAt: undefined,
     oidcProvider: undefined,
     oidcRedirectUri: "",
+    assertionIssuers: [],
   };
 }
 
@@ -981,6 +993,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.oidcRedirectUri !== "") {
       writer.uint32(82).string(message.oidcRedirectUri);
+    }
+    for (const v of message.assertionIssuers) {
+      writer.uint32(114).string(v!);
     }
     return writer;
   },
@@ -1078,6 +1093,14 @@ export const Organization: MessageFns<Organization> = {
             message.oidcRedirectUri = reader.string();
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.assertionIssuers.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1138,6 +1161,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.oidc_redirect_uri)
         ? globalThis.String(object.oidc_redirect_uri)
         : "",
+      assertionIssuers: globalThis.Array.isArray(object?.assertionIssuers)
+        ? object.assertionIssuers.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.assertion_issuers)
+        ? object.assertion_issuers.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -1173,6 +1201,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.oidcRedirectUri !== "") {
       obj.oidcRedirectUri = message.oidcRedirectUri;
     }
+    if (message.assertionIssuers?.length) {
+      obj.assertionIssuers = message.assertionIssuers;
+    }
     return obj;
   },
 
@@ -1199,6 +1230,7 @@ export const Organization: MessageFns<Organization> = {
       ? OidcProvider.fromPartial(object.oidcProvider)
       : undefined;
     message.oidcRedirectUri = object.oidcRedirectUri ?? "";
+    message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     return message;
   },
 };
@@ -1587,6 +1619,7 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
+    assertionIssuers: undefined,
   };
 }
 
@@ -1612,6 +1645,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.oidcProvider !== undefined) {
       OidcProviderSettings.encode(message.oidcProvider, writer.uint32(58).fork()).join();
+    }
+    if (message.assertionIssuers !== undefined) {
+      AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -1685,6 +1721,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.oidcProvider = OidcProviderSettings.decode(reader, reader.uint32());
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1730,6 +1774,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.oidc_provider)
         ? OidcProviderSettings.fromJSON(object.oidc_provider)
         : undefined,
+      assertionIssuers: isSet(object.assertionIssuers)
+        ? AssertionIssuers.fromJSON(object.assertionIssuers)
+        : isSet(object.assertion_issuers)
+        ? AssertionIssuers.fromJSON(object.assertion_issuers)
+        : undefined,
     };
   },
 
@@ -1756,6 +1805,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.oidcProvider !== undefined) {
       obj.oidcProvider = OidcProviderSettings.toJSON(message.oidcProvider);
     }
+    if (message.assertionIssuers !== undefined) {
+      obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
+    }
     return obj;
   },
 
@@ -1779,6 +1831,78 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
       ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
+    message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
+      ? AssertionIssuers.fromPartial(object.assertionIssuers)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAssertionIssuers(): AssertionIssuers {
+  return { issuers: [] };
+}
+
+export const AssertionIssuers: MessageFns<AssertionIssuers> = {
+  encode(message: AssertionIssuers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.issuers) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AssertionIssuers {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAssertionIssuers();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.issuers.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AssertionIssuers {
+    return {
+      issuers: globalThis.Array.isArray(object?.issuers) ? object.issuers.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: AssertionIssuers): unknown {
+    const obj: any = {};
+    if (message.issuers?.length) {
+      obj.issuers = message.issuers;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    return AssertionIssuers.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    const message = createBaseAssertionIssuers();
+    message.issuers = object.issuers?.map((e) => e) || [];
     return message;
   },
 };

@@ -3,13 +3,13 @@
  * address, each with an account that it lets in and with the attacks that it must refuse.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { selfSigned } from '@crs/testing/certificate';
 import { Assistant } from './assistant.ts';
 import { launch } from './browser.ts';
+import { writeCertificate } from './certificate.ts';
 import { CLIENT_ID, startDirectory, type Account, type Directory } from './entra.ts';
 import { startSystem } from './system.ts';
 
@@ -50,13 +50,11 @@ const ATTACKS: [name: string, account: Account, refusal: (proof: string) => stri
 
 const say = (line: string) => process.stdout.write(`  ${line}\n`);
 const folder = await mkdtemp(join(tmpdir(), 'crs-entra-'));
-const certificate = selfSigned('localhost');
-const trusted = join(folder, 'trusted.pem');
-await writeFile(trusted, certificate.cert);
-const [acme, globex] = await Promise.all([ACME, GLOBEX].map((id) => startDirectory(id, folder, certificate)));
+const certificate = await writeCertificate(folder);
+const [acme, globex] = await Promise.all([ACME, GLOBEX].map((id) => startDirectory(id, certificate)));
 assert(acme && globex);
 const system = await startSystem({
-  NODE_EXTRA_CA_CERTS: trusted,
+  NODE_EXTRA_CA_CERTS: certificate.cert,
   CRS_OIDC_ALLOW_HOSTS: [acme, globex].map(({ host }) => host).join(),
 });
 const browser = await launch();

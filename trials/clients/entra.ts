@@ -1,8 +1,6 @@
 /** A directory whose discovery document, paths and id tokens have the form of Microsoft Entra's. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Events, OAuth2Server } from 'oauth2-mock-server';
-import type { Certificate } from '@crs/testing/certificate';
+import type { CertificateFiles } from './certificate.ts';
 
 export const CLIENT_ID = 'call-research';
 
@@ -26,10 +24,7 @@ export interface Directory {
   stop(): Promise<void>;
 }
 
-/** @param folder for the files of the certificate, which must be for `localhost` */
-export async function startDirectory(tenantId: string, folder: string, certificate: Certificate): Promise<Directory> {
-  const [key, cert] = [join(folder, `${tenantId}.key`), join(folder, `${tenantId}.cert`)];
-  await Promise.all([writeFile(key, certificate.key), writeFile(cert, certificate.cert)]);
+export async function startDirectory(tenantId: string, { key, cert }: CertificateFiles): Promise<Directory> {
   const endpoints = {
     wellKnownDocument: `/${tenantId}/v2.0/.well-known/openid-configuration`,
     authorize: `/${tenantId}/oauth2/v2.0/authorize`,

@@ -109,8 +109,10 @@ function valueOf(field: Json): string {
       .filter((it) => it.type !== 'null')
       .map(valueOf)
       .join(', or ');
-  if (items)
-    return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} objects`}`;
+  if (items) {
+    const things = (items as Json).type === 'string' ? 'texts' : 'objects';
+    return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} ${things}`}`;
+  }
   if (title !== undefined) return title;
   if (format !== undefined) return { uuid: 'UUID', 'date-time': 'timestamp' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;

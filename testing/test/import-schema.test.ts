@@ -33,6 +33,9 @@ const RARE = [
     write_surface: true,
     allowed_fields: ['summary'],
     tool_rate_limit: { requests: 1, period_seconds: 2 },
+    clients: 'listed',
+    client_hosts: ['claude.ai'],
+    own_tokens: true,
   },
   { type: 'user', organization: 'a', email: 'ann@acme.example', name: null, password: 'correct horse battery' },
   {

@@ -26,6 +26,9 @@ const FULL = {
   allowed_fields: ['summary', 'cost'],
   rate_limit: { requests: 1, period_seconds: 2 },
   tool_rate_limit: { requests: 3, period_seconds: 4 },
+  clients: 'listed',
+  client_hosts: ['claude.ai', 'b.example:8443', 'claude.ai'],
+  own_tokens: true,
 };
 const SHOWN = {
   name: 'Acme',
@@ -34,6 +37,9 @@ const SHOWN = {
   allowedFields: { default: false, fields: ['summary', 'cost'] },
   rateLimit: { requests: 1, periodSeconds: 2 },
   toolRateLimit: { requests: 3, periodSeconds: 4 },
+  clients: 'listed',
+  clientHosts: ['b.example:8443', 'claude.ai'],
+  ownTokens: true,
 };
 
 describe('an imported organization', () => {
@@ -50,6 +56,9 @@ describe('an imported organization', () => {
       allowedFields: { default: true, fields: DEFAULT_ALLOWED_FIELDS },
       rateLimit: { requests: 600, periodSeconds: 60 },
       toolRateLimit: { requests: 120, periodSeconds: 60 },
+      clients: 'any',
+      clientHosts: [],
+      ownTokens: false,
       createdAt: expect.any(Date),
     });
   });
@@ -74,6 +83,9 @@ describe('an imported organization', () => {
       [{ allowed_fields: [] }, { allowedFields: { default: false, fields: [] } }],
       [{ rate_limit: { requests: 9, period_seconds: 9 } }, { rateLimit: { requests: 9, periodSeconds: 9 } }],
       [{ tool_rate_limit: { requests: 8, period_seconds: 8 } }, { toolRateLimit: { requests: 8, periodSeconds: 8 } }],
+      [{ clients: 'any' }, { clients: 'any' }],
+      [{ client_hosts: [] }, { clientHosts: [] }],
+      [{ own_tokens: false }, { ownTokens: false }],
     ]) {
       const before = await stored(id);
       expect(await outcomeOf({ type: 'organization', id, ...change })).toBe('accepted');
@@ -130,6 +142,7 @@ describe('an organization record', () => {
     [{ tool_rate_limit: { requests: 1, period_seconds: 1 } }],
     [{ tool_rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
     [{ allowed_fields: [...ALLOWED_FIELDS] }],
+    [{ client_hosts: Array.from({ length: 100 }, (_, i) => `h${i}.example`) }],
   ])('is accepted at the limit: %j', async (change) => {
     // Another test file may already have created an organization with the shortest id.
     expect(['accepted', 'unchanged']).toContain(await outcomeOf({ type: 'organization', id: tenant('limits'), ...change }));
@@ -153,6 +166,10 @@ describe('an organization record', () => {
     ['allowed_fields', `must have at most ${ALLOWED_FIELDS.length} items`, { allowed_fields: [...ALLOWED_FIELDS, 'x'] }],
     ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
     // The items are invalid, too. The reason is their number, so it was checked before any item.
+    ['clients', 'must be one of any, listed', { clients: 'none' }],
+    ['client_hosts', 'must have at most 100 items', { client_hosts: Array(101).fill('a.example') }],
+    ['client_hosts[1]', 'must be a host name in lower case, like claude.ai', { client_hosts: ['a.example', 'A.example'] }],
+    ['own_tokens', 'must be true or false', { own_tokens: 'on' }],
     ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
     ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],
     ['rate_limit.requests', 'must be at least 1', { rate_limit: { requests: 0, period_seconds: 60 } }],

@@ -104,6 +104,16 @@ describe('an identity assertion', () => {
     expect((await world.exchange('acme', { at: world.replica() })).body).toMatchObject({ expires_in: 600 });
   });
 
+  it('names its issuer exactly as the metadata does, even if that ends in a slash', async () => {
+    const { third, issuers } = world;
+    await world.update('acme', { assertionIssuers: { issuers: [issuers.acme.issuer, `${third.issuer}/`] } });
+    third.metadata = { issuer: `${third.issuer}/` };
+    const send = async (iss: string) => (await world.send(await third.sign(world.claims('acme', { iss })))).body;
+    expect(await send(`${third.issuer}/`)).toHaveProperty('access_token');
+    expect(await send(third.issuer)).toMatchObject({ error_description: 'the assertion is refused: wrong issuer' });
+    third.metadata = {};
+  });
+
   it('may be of any listed issuer, and signed with a new key once a minute', async () => {
     const { second, issuers } = world;
     await world.update('globex', { assertionIssuers: { issuers: [issuers.globex.issuer, second.issuer] } });
@@ -143,6 +153,29 @@ describe('a managed grant', () => {
     await accessTokenOf('acme', { client: world.documentClient });
     await accessTokenOf('acme', { claims: { sub: 'bob-1', email: BOB } });
     expect(await grantsOf('acme')).toHaveLength(3);
+  });
+
+  it('needs a client that the organization admits, and is refused while it does not', async () => {
+    const { documentClient: client, client: preRegistered } = world;
+    const { host } = new URL(client.clientId);
+    const earlier = await accessTokenOf('acme', { client });
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: ['claude.ai'] } });
+    const { status, body } = await world.exchange('acme', { client });
+    expect([status, body['error'], body['error_description']]).toEqual([
+      400,
+      'invalid_grant',
+      'the assertion is refused: client not listed',
+    ]);
+    expect(await world.trail()).toContain(
+      `acme sign-in connection.refuse client not listed at ${world.issuers.acme.issuer} unauthenticated 1`,
+    );
+    expect(await world.isLive(earlier)).toBe(false);
+    await accessTokenOf('acme', { client: preRegistered });
+    await accessTokenOf('globex', { client });
+    await world.update('acme', { clientHosts: { hosts: [host] } });
+    expect(await world.isLive(earlier)).toBe(true);
+    await accessTokenOf('acme', { client });
+    await world.update('acme', { clients: 'any' });
   });
 
   it('is one even if two assertions come at the same time', async () => {

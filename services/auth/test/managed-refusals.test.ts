@@ -187,6 +187,18 @@ describe('an assertion of a listed issuer is refused', () => {
     expect(kept!.seconds).toBeLessThanOrEqual(330);
   });
 
+  it('of a client whose host the organization does not list, until it lists the host', async () => {
+    const client = world.documentClient;
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: [] } });
+    expect((await world.exchange('acme', { client })).body['error_description']).toBe(because('client not listed'));
+    expect((await world.exchange('acme')).status).toBe(200);
+    expect((await world.exchange('globex', { client })).status).toBe(200);
+    expect((await world.trail()).filter((each) => each.includes('connection.refuse'))).toEqual([entry('client not listed')]);
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: [new URL(client.clientId).host] } });
+    expect((await world.exchange('acme', { client })).status).toBe(200);
+    await world.update('acme', { clients: 'any' });
+  });
+
   it('if the metadata of its issuer names another issuer, no keys, or keys of another organization', async () => {
     const { second } = world;
     const issuers = [world.issuers.acme.issuer, second.issuer];
@@ -217,7 +229,7 @@ describe('without an entry in the trail of an organization, an assertion is refu
     ],
     ['without an issuer', () => world.issuers.acme.sign(world.claims('acme', { iss: undefined }))],
     ['of over 8,192 characters', () => world.issuers.acme.sign(world.claims('acme', { more: 'x'.repeat(8_192) }))],
-    ['that is no JWT', async () => 'abc'],
+    ['that is not a JWT', async () => 'abc'],
   ])('%s', async (_, forge) => {
     expect(await send(await forge())).toEqual({ status: 400, error: 'invalid_grant', error_description: UNTRUSTED });
     expect(await world.trail()).toEqual([]);

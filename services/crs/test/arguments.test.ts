@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   allowedFields,
   assertionIssuers,
+  clientHosts,
   domains,
   duration,
   limit,
@@ -62,6 +63,19 @@ describe('the arguments for an OpenID provider', () => {
 
   test.each(['', ',', 'acme', 'acme.example,', 'ann@acme.example', 'a b.example'])('refuse the domains %j', (text) =>
     expect(() => domains(text)).toThrow('commas between'),
+  );
+});
+
+describe('the argument for client hosts', () => {
+  test.each([
+    ['none', []],
+    ['claude.ai', ['claude.ai']],
+    ['claude.ai, localhost:8443', ['claude.ai', 'localhost:8443']],
+  ])('may be %j', (text, expected) => expect(clientHosts(text)).toEqual(expected));
+
+  test.each(['', ',', 'claude.ai,', 'https://claude.ai', 'claude.ai/oauth', 'ann@claude.ai', 'claude.ai:', 'a b'])(
+    'refuses %j',
+    (text) => expect(() => clientHosts(text)).toThrow('commas between'),
   );
 });
 

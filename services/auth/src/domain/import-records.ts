@@ -4,7 +4,14 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { LineReader } from '@crs/records/import-batch';
 import { email, kept, list, organizationId, parseLine, text } from '@crs/records/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
-import { MAX_PERIOD_SECONDS, type OrganizationChange } from './settings.ts';
+import {
+  CLIENT_HOST,
+  CLIENTS,
+  MAX_CLIENT_HOSTS,
+  MAX_PERIOD_SECONDS,
+  sortClientHosts,
+  type OrganizationChange,
+} from './settings.ts';
 
 /** The import records that auth stores. An optional field that is absent keeps the stored value. So does null, except in `allowed_fields`. */
 
@@ -12,6 +19,8 @@ const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in a period.'),
   period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period.'),
 });
+
+const clientHost = z.string().regex(CLIENT_HOST, 'must be a host name in lower case, like claude.ai');
 
 const organization = z
   .strictObject({
@@ -28,6 +37,13 @@ const organization = z
       .describe('Fields of a call that REST returns. Null, and initially: all but `participants.email` and `cost`.'),
     rate_limit: kept(rate).describe('Limit of the organization at REST. Initially 600 requests in 60 seconds.'),
     tool_rate_limit: kept(rate).describe('Limit of each user at the tools. Initially 120 requests in 60 seconds.'),
+    clients: kept(z.enum(CLIENTS)).describe(
+      'Assistants that users may connect. `listed`: those that an operator registered, and `client_hosts`. Initially `any`.',
+    ),
+    client_hosts: kept(list(clientHost, { most: MAX_CLIENT_HOSTS }).transform(sortClientHosts)).describe(
+      'Hosts of the metadata documents of assistants, in lower case, such as `claude.ai`. Initially none.',
+    ),
+    own_tokens: kept(z.boolean()).describe('Whether users may make access tokens. False ends those that exist. Initially false.'),
   })
   .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
     const change: OrganizationChange = {
@@ -39,6 +55,9 @@ const organization = z
       rateLimitPeriodSeconds: rateLimit?.period_seconds,
       toolRateLimitRequests: toolRateLimit?.requests,
       toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
+      clients: settings.clients,
+      clientHosts: settings.client_hosts,
+      ownTokens: settings.own_tokens,
     };
     return { type, organization: id, change };
   });

@@ -19,6 +19,15 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
+/** What vouches for a client's name: an operator, the host of its metadata document, or nobody but the client itself. */
+export type ClientSource = { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
+
+export function sourceOf(clientId: string): ClientSource {
+  if (isPreRegistered(clientId)) return { kind: 'operator' };
+  const host = URL.parse(clientId)?.host;
+  return host === undefined ? { kind: 'self' } : { kind: 'document', host };
+}
+
 function isSelfRegistered(clientId: string): boolean {
   return clientId.startsWith(SELF_REGISTERED);
 }

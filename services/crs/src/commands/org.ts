@@ -1,7 +1,16 @@
 import { Option, type Command } from 'commander';
 import type { AssertionIssuers, OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
-import { allowedFields, assertionIssuers, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
+import {
+  allowedFields,
+  assertionIssuers,
+  clientHosts,
+  domains,
+  oidcIssuer,
+  onOff,
+  organizationId,
+  rateLimit,
+} from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, show, toJson, type OutputOptions } from '../output.ts';
@@ -86,6 +95,9 @@ interface SettingOptions {
   allowedFields?: OrganizationSettings['allowedFields'];
   rateLimit?: RateLimit;
   toolRateLimit?: RateLimit;
+  clients?: string;
+  clientHosts?: string[];
+  ownTokens?: boolean;
   oidcIssuer?: string;
   oidcClientId?: string;
   oidcClientSecretStdin?: true;
@@ -101,6 +113,22 @@ function withSettings(target: Command): Command {
     .option('--allowed-fields <fields>', 'fields that its responses may contain: a,b or default or none', allowedFields)
     .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
     .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
+    .addOption(
+      new Option(
+        '--clients <any|listed>',
+        'assistants that its users may connect: any, or only those that `crs client create` registered and those of --client-hosts',
+      ).choices(['any', 'listed']),
+    )
+    .option(
+      '--client-hosts <hosts|none>',
+      'hosts of the metadata documents of listed assistants, like claude.ai,chatgpt.com',
+      clientHosts,
+    )
+    .option(
+      '--own-tokens <on|off>',
+      'whether its users may make access tokens for themselves; off also ends those that exist, for good',
+      onOff,
+    )
     .option(
       '--oidc-issuer <url|none>',
       "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
@@ -126,9 +154,12 @@ function withSettings(target: Command): Command {
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
   const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
-  const { assertionIssuers } = options;
+  const { clients, ownTokens, assertionIssuers } = options;
+  const clientHosts = options.clientHosts && { hosts: options.clientHosts };
+  const limits = { rateLimit, toolRateLimit };
   const oidcProvider = await oidcProviderOf(options);
-  return { name, writeSurface, anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, oidcProvider, assertionIssuers };
+  const assistants = { clients, clientHosts, ownTokens, assertionIssuers };
+  return { name, writeSurface, anonymizeInterviewees, allowedFields, ...limits, ...assistants, oidcProvider };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

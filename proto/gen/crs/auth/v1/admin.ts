@@ -264,6 +264,12 @@ export interface Organization {
     | undefined;
   /** The redirect URI to register at the organization's OpenID provider. Each organization has its own, with or without a provider. */
   oidcRedirectUri: string;
+  /** `any` or `listed`: which clients its users may connect. */
+  clients: string;
+  /** With `clients` `listed`: the hosts whose metadata documents are admitted, besides clients that an operator registered. */
+  clientHosts: string[];
+  /** Whether users may make access tokens for themselves. */
+  ownTokens: boolean;
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
 }
@@ -324,8 +330,25 @@ export interface OrganizationSettings {
   oidcProvider:
     | OidcProviderSettings
     | undefined;
+  /**
+   * `any` or `listed`. With `listed`, only clients that an operator registered and metadata documents of `client_hosts` get consent and
+   * tokens. Other clients' grants are refused while it lasts.
+   */
+  clients?: string | undefined;
+  clientHosts?:
+    | ClientHosts
+    | undefined;
+  /** False also ends the tokens that users made for themselves, for good. */
+  ownTokens?:
+    | boolean
+    | undefined;
   /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
   assertionIssuers: AssertionIssuers | undefined;
+}
+
+/** Hosts of clients' metadata documents, such as `claude.ai`: exact names, each with a port unless it is 443. Empty: none. */
+export interface ClientHosts {
+  hosts: string[];
 }
 
 /** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
@@ -958,6 +981,9 @@ function createBaseOrganization(): Organization {
     createdAt: undefined,
     oidcProvider: undefined,
     oidcRedirectUri: "",
+    clients: "",
+    clientHosts: [],
+    ownTokens: false,
     assertionIssuers: [],
   };
 }
@@ -993,6 +1019,15 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.oidcRedirectUri !== "") {
       writer.uint32(82).string(message.oidcRedirectUri);
+    }
+    if (message.clients !== "") {
+      writer.uint32(90).string(message.clients);
+    }
+    for (const v of message.clientHosts) {
+      writer.uint32(98).string(v!);
+    }
+    if (message.ownTokens !== false) {
+      writer.uint32(104).bool(message.ownTokens);
     }
     for (const v of message.assertionIssuers) {
       writer.uint32(114).string(v!);
@@ -1093,6 +1128,30 @@ export const Organization: MessageFns<Organization> = {
             message.oidcRedirectUri = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.clients = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.clientHosts.push(reader.string());
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.ownTokens = reader.bool();
+            continue;
+          }
           case 14: {
             if (tag !== 114) {
               break;
@@ -1161,6 +1220,17 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.oidc_redirect_uri)
         ? globalThis.String(object.oidc_redirect_uri)
         : "",
+      clients: isSet(object.clients) ? globalThis.String(object.clients) : "",
+      clientHosts: globalThis.Array.isArray(object?.clientHosts)
+        ? object.clientHosts.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.client_hosts)
+        ? object.client_hosts.map((e: any) => globalThis.String(e))
+        : [],
+      ownTokens: isSet(object.ownTokens)
+        ? globalThis.Boolean(object.ownTokens)
+        : isSet(object.own_tokens)
+        ? globalThis.Boolean(object.own_tokens)
+        : false,
       assertionIssuers: globalThis.Array.isArray(object?.assertionIssuers)
         ? object.assertionIssuers.map((e: any) => globalThis.String(e))
         : globalThis.Array.isArray(object?.assertion_issuers)
@@ -1201,6 +1271,15 @@ export const Organization: MessageFns<Organization> = {
     if (message.oidcRedirectUri !== "") {
       obj.oidcRedirectUri = message.oidcRedirectUri;
     }
+    if (message.clients !== "") {
+      obj.clients = message.clients;
+    }
+    if (message.clientHosts?.length) {
+      obj.clientHosts = message.clientHosts;
+    }
+    if (message.ownTokens !== false) {
+      obj.ownTokens = message.ownTokens;
+    }
     if (message.assertionIssuers?.length) {
       obj.assertionIssuers = message.assertionIssuers;
     }
@@ -1230,6 +1309,9 @@ export const Organization: MessageFns<Organization> = {
       ? OidcProvider.fromPartial(object.oidcProvider)
       : undefined;
     message.oidcRedirectUri = object.oidcRedirectUri ?? "";
+    message.clients = object.clients ?? "";
+    message.clientHosts = object.clientHosts?.map((e) => e) || [];
+    message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     return message;
   },
@@ -1619,6 +1701,9 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
+    clients: undefined,
+    clientHosts: undefined,
+    ownTokens: undefined,
     assertionIssuers: undefined,
   };
 }
@@ -1645,6 +1730,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.oidcProvider !== undefined) {
       OidcProviderSettings.encode(message.oidcProvider, writer.uint32(58).fork()).join();
+    }
+    if (message.clients !== undefined) {
+      writer.uint32(66).string(message.clients);
+    }
+    if (message.clientHosts !== undefined) {
+      ClientHosts.encode(message.clientHosts, writer.uint32(74).fork()).join();
+    }
+    if (message.ownTokens !== undefined) {
+      writer.uint32(80).bool(message.ownTokens);
     }
     if (message.assertionIssuers !== undefined) {
       AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
@@ -1721,6 +1815,30 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.oidcProvider = OidcProviderSettings.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.clients = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.clientHosts = ClientHosts.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.ownTokens = reader.bool();
+            continue;
+          }
           case 11: {
             if (tag !== 90) {
               break;
@@ -1774,6 +1892,17 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.oidc_provider)
         ? OidcProviderSettings.fromJSON(object.oidc_provider)
         : undefined,
+      clients: isSet(object.clients) ? globalThis.String(object.clients) : undefined,
+      clientHosts: isSet(object.clientHosts)
+        ? ClientHosts.fromJSON(object.clientHosts)
+        : isSet(object.client_hosts)
+        ? ClientHosts.fromJSON(object.client_hosts)
+        : undefined,
+      ownTokens: isSet(object.ownTokens)
+        ? globalThis.Boolean(object.ownTokens)
+        : isSet(object.own_tokens)
+        ? globalThis.Boolean(object.own_tokens)
+        : undefined,
       assertionIssuers: isSet(object.assertionIssuers)
         ? AssertionIssuers.fromJSON(object.assertionIssuers)
         : isSet(object.assertion_issuers)
@@ -1805,6 +1934,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.oidcProvider !== undefined) {
       obj.oidcProvider = OidcProviderSettings.toJSON(message.oidcProvider);
     }
+    if (message.clients !== undefined) {
+      obj.clients = message.clients;
+    }
+    if (message.clientHosts !== undefined) {
+      obj.clientHosts = ClientHosts.toJSON(message.clientHosts);
+    }
+    if (message.ownTokens !== undefined) {
+      obj.ownTokens = message.ownTokens;
+    }
     if (message.assertionIssuers !== undefined) {
       obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
     }
@@ -1831,9 +1969,81 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
       ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
+    message.clients = object.clients ?? undefined;
+    message.clientHosts = (object.clientHosts !== undefined && object.clientHosts !== null)
+      ? ClientHosts.fromPartial(object.clientHosts)
+      : undefined;
+    message.ownTokens = object.ownTokens ?? undefined;
     message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
       ? AssertionIssuers.fromPartial(object.assertionIssuers)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseClientHosts(): ClientHosts {
+  return { hosts: [] };
+}
+
+export const ClientHosts: MessageFns<ClientHosts> = {
+  encode(message: ClientHosts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.hosts) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClientHosts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClientHosts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.hosts.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ClientHosts {
+    return { hosts: globalThis.Array.isArray(object?.hosts) ? object.hosts.map((e: any) => globalThis.String(e)) : [] };
+  },
+
+  toJSON(message: ClientHosts): unknown {
+    const obj: any = {};
+    if (message.hosts?.length) {
+      obj.hosts = message.hosts;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ClientHosts>): ClientHosts {
+    return ClientHosts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClientHosts>): ClientHosts {
+    const message = createBaseClientHosts();
+    message.hosts = object.hosts?.map((e) => e) || [];
     return message;
   },
 };

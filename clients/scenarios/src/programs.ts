@@ -21,6 +21,7 @@ export interface ClientError {
   message: string;
   request_ids: string[];
   retry_after: number | null;
+  details: object[];
 }
 
 export interface Outcome {

@@ -1,5 +1,6 @@
 """Client of the Call Research Service's REST API. Start with `Client`; `call_research.types` has the types of bodies."""
 
+from ._records import RecordsResult
 from ._sync import SyncResult
 from .client import Client, Include
 from .errors import (
@@ -9,6 +10,7 @@ from .errors import (
     NotFoundError,
     ProtocolError,
     RateLimitedError,
+    RefusedRecord,
     ServerError,
     UnauthorizedError,
 )
@@ -27,6 +29,8 @@ __all__ = [
     "PostgresStore",
     "ProtocolError",
     "RateLimitedError",
+    "RecordsResult",
+    "RefusedRecord",
     "ServerError",
     "SqliteStore",
     "Store",

@@ -3,7 +3,7 @@ import { createKey } from '@crs/testing/credentials';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { act, PROGRAMS, type Outcome } from '../src/programs.ts';
 import type { Exchange, Fault } from '../src/proxy.ts';
-import { call, LEAD, startClientWorld, type ClientWorld } from '../src/world.ts';
+import { LEAD, startClientWorld, type ClientWorld } from '../src/world.ts';
 
 let system: ClientWorld;
 let key: string;

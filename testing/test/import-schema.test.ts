@@ -33,6 +33,7 @@ const RARE = [
     write_surface: true,
     allowed_fields: ['summary'],
     tool_rate_limit: { requests: 1, period_seconds: 2 },
+    delete_limit: 3,
   },
   { type: 'user', organization: 'a', email: 'ann@acme.example', name: null, password: 'correct horse battery' },
   {

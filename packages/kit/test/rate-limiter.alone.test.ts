@@ -76,6 +76,20 @@ describe('a check', () => {
     expect(service.requests).toEqual([{ domain: 'call-research', descriptors: [{ entries, limit: undefined }], hitsAddend: 1 }]);
   });
 
+  it('of several hits is refused whole, which is not cached while some of the limit is left', async () => {
+    const service = await startRecorder(async ({ descriptors }) => {
+      const [{ hitsAddend: hits = 1 }] = descriptors as [RateLimitRequest['descriptors'][number]];
+      const currentLimit = { requestsPerUnit: 10, unit: 'HOUR', name: '' } as const;
+      const code = hits > 4 ? 'OVER_LIMIT' : 'OK';
+      return { overallCode: code, statuses: [{ code, currentLimit, limitRemaining: 4, durationUntilReset: { seconds: 9, nanos: 0 } }] };
+    });
+    const limiter = limiterOf(service.address);
+    const charge = (hits: number) => limiter.check({ ...check('acme'), hits });
+    expect(await charge(5)).toMatchObject({ allowed: false, remaining: 4 });
+    expect(await charge(4)).toMatchObject({ allowed: true, source: 'service' });
+    expect(service.requests.map(({ descriptors }) => descriptors[0]!.hitsAddend)).toEqual([5, 4]);
+  });
+
   it('shares one call with all checks of the same turn of the event loop, and gets its own decision', async () => {
     const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
@@ -201,6 +215,17 @@ describe('without a usable response of the service', () => {
     expect(await limiter.check(check(0))).toMatchObject({ allowed: false, source: 'remembered' });
     now = 2_500;
     expect(await limiter.check(check(0))).toMatchObject({ allowed: true, remaining: 599, source: 'fallback' });
+  });
+
+  it('several hits are counted whole or not at all', async () => {
+    const limiter = limiterOf(NOWHERE);
+    const results = [];
+    for (const hits of [6, 5, 4]) results.push(await limiter.check({ ...check('acme', 10), hits }));
+    expect(results.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 4],
+      [false, 4],
+      [true, 0],
+    ]);
   });
 
   it('each combination of kind, id and rule has its own counter', async () => {

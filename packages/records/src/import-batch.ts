@@ -19,7 +19,7 @@ import { MAX_LINE_BYTES, type FieldError } from './import-record.ts';
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Longer lines are parsed in the worker thread. Parsing one of this length blocks the event loop for up to 5 ms. */
-const MAX_INLINE_BYTES = 64 * 1024;
+export const MAX_INLINE_BYTES = 64 * 1024;
 
 /** Audits an import, a check or an export before it happens. Equal `counted` entries within a minute become one. */
 export type RecordImport = (

@@ -16,16 +16,20 @@ export interface FieldError {
 
 /** Parses a line of UTF-8 JSON into the schema's output. Reports only the first problem. */
 export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | FieldError {
+  const json = parseJson(bytes);
+  return 'reason' in json ? json : parseObject(schema, json.value);
+}
+
+/** Parses UTF-8 JSON with a bounded number of values. */
+export function parseJson(bytes: Uint8Array): { value: unknown } | FieldError {
   if (hasTooManyValues(bytes)) return { field: '', reason: `must have at most ${MAX_VALUES} values` };
   if (!isUtf8(bytes)) return { field: '', reason: 'must be valid UTF-8' };
-  let value: unknown;
   try {
     // Keeps a byte order mark, which JSON.parse refuses: it belongs at the start of a file, not of a line.
-    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
+    return { value: JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) };
   } catch {
     return { field: '', reason: 'must be valid JSON' };
   }
-  return parseObject(schema, value);
 }
 
 /** More than a valid line can have. */

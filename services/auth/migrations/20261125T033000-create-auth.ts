@@ -67,6 +67,7 @@ const TENANTS = `
     rate_limit_period_seconds integer not null default 60 check (rate_limit_period_seconds > 0),
     tool_rate_limit_requests integer not null default 120 check (tool_rate_limit_requests > 0),
     tool_rate_limit_period_seconds integer not null default 60 check (tool_rate_limit_period_seconds > 0),
+    delete_limit integer not null default 1000 check (delete_limit > 0), -- an hour
     created_at timestamptz(3) not null default now(),
     erasing_at timestamptz(3),
     -- The organization's own OpenID provider.

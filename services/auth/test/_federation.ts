@@ -102,6 +102,7 @@ async function startFederation(): Promise<FederationWorld> {
       allowedFields: undefined,
       rateLimit: undefined,
       toolRateLimit: undefined,
+      deleteLimit: undefined,
       oidcProvider: { domains: DOMAINS[tenant], ...provider },
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));

@@ -22,6 +22,7 @@ const settings = (name?: string) => ({
     allowedFields: undefined,
     rateLimit: undefined,
     toolRateLimit: undefined,
+    deleteLimit: undefined,
     oidcProvider: undefined,
   },
 });

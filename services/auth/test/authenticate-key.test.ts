@@ -36,6 +36,7 @@ describe('a valid key', () => {
         organizationId: tenant,
         keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
         rateLimit: { requests: 600, periodSeconds: 60 },
+        deleteLimit: 1_000,
         writeSurface: false,
         rights: ['read', 'write'],
         networks: [],
@@ -87,6 +88,7 @@ describe('a valid key', () => {
       allowedFields: { default: false, fields: ['summary'] },
       rateLimit: { requests: 7, periodSeconds: 11 },
       toolRateLimit: undefined,
+      deleteLimit: undefined,
       oidcProvider: undefined,
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(ACME));

@@ -135,7 +135,7 @@ describe('PutProjectGrants', () => {
     grants: { projectId: string; createdBy?: string; members: { email: string; lead: boolean }[] }[],
     tenant = ACME,
   ) => {
-    const request = { grants: grants.map((each) => ({ createdBy: undefined, ...each })) };
+    const request = { grants: grants.map((each) => ({ createdBy: undefined, ...each })), check: false, supposedEmails: [] };
     return (await world.auth.putProjectGrants(request, await world.operate(tenant))).outcomes;
   };
   const CHANGED = { changed: true, refusedField: '', refusedReason: '' };

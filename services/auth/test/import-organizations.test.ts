@@ -26,6 +26,7 @@ const FULL = {
   allowed_fields: ['summary', 'cost'],
   rate_limit: { requests: 1, period_seconds: 2 },
   tool_rate_limit: { requests: 3, period_seconds: 4 },
+  delete_limit: 5,
 };
 const SHOWN = {
   name: 'Acme',
@@ -34,6 +35,7 @@ const SHOWN = {
   allowedFields: { default: false, fields: ['summary', 'cost'] },
   rateLimit: { requests: 1, periodSeconds: 2 },
   toolRateLimit: { requests: 3, periodSeconds: 4 },
+  deleteLimit: 5,
 };
 
 describe('an imported organization', () => {
@@ -49,6 +51,7 @@ describe('an imported organization', () => {
       allowedFields: { default: true, fields: DEFAULT_ALLOWED_FIELDS },
       rateLimit: { requests: 600, periodSeconds: 60 },
       toolRateLimit: { requests: 120, periodSeconds: 60 },
+      deleteLimit: 1_000,
       createdAt: expect.any(Date),
     });
   });
@@ -73,6 +76,7 @@ describe('an imported organization', () => {
       [{ allowed_fields: [] }, { allowedFields: { default: false, fields: [] } }],
       [{ rate_limit: { requests: 9, period_seconds: 9 } }, { rateLimit: { requests: 9, periodSeconds: 9 } }],
       [{ tool_rate_limit: { requests: 8, period_seconds: 8 } }, { toolRateLimit: { requests: 8, periodSeconds: 8 } }],
+      [{ delete_limit: 7 }, { deleteLimit: 7 }],
     ]) {
       const before = await stored(id);
       expect(await outcomeOf({ type: 'organization', id, ...change })).toBe('accepted');
@@ -128,6 +132,8 @@ describe('an organization record', () => {
     [{ rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
     [{ tool_rate_limit: { requests: 1, period_seconds: 1 } }],
     [{ tool_rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
+    [{ delete_limit: 1 }],
+    [{ delete_limit: 1_000_000_000 }],
     [{ allowed_fields: [...ALLOWED_FIELDS] }],
   ])('is accepted at the limit: %j', async (change) => {
     // Another test file may already have created an organization with the shortest id.
@@ -159,6 +165,8 @@ describe('an organization record', () => {
     ['rate_limit.requests', 'must be a whole number', { rate_limit: { requests: 1.5, period_seconds: 60 } }],
     ['rate_limit.period_seconds', 'must be at least 1', { rate_limit: { requests: 1, period_seconds: 0 } }],
     ['tool_rate_limit.period_seconds', 'must be at most 86400', { tool_rate_limit: { requests: 1, period_seconds: 86_401 } }],
+    ['delete_limit', 'must be at least 1', { delete_limit: 0 }],
+    ['delete_limit', 'must be at most 1000000000', { delete_limit: 1_000_000_001 }],
     ['tool_rate_limit.unit', 'is not a known property', { tool_rate_limit: { requests: 1, period_seconds: 1, unit: 's' } }],
     ['organization', 'is not a known property', { organization: 'bad' }],
     ['Name', 'is not a known property', { Name: 'x' }],

@@ -23,6 +23,7 @@ const NOTHING = {
   allowedFields: undefined,
   rateLimit: undefined,
   toolRateLimit: undefined,
+  deleteLimit: undefined,
 };
 const set = async (oidcProvider: Partial<OidcProviderSettings>, organizationId: string = ACME, by?: CallOptions) => {
   const settings = { ...NOTHING, oidcProvider: { domains: [], ...oidcProvider } };

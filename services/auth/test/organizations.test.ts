@@ -18,6 +18,7 @@ const ABSENT: OrganizationSettings = {
   allowedFields: undefined,
   rateLimit: undefined,
   toolRateLimit: undefined,
+  deleteLimit: undefined,
   oidcProvider: undefined,
 };
 const create = async (id: string, settings: Partial<OrganizationSettings> = {}) => {
@@ -36,6 +37,7 @@ const DEFAULTS = {
   allowedFields: { default: true, fields: DEFAULT_ALLOWED_FIELDS },
   rateLimit: { requests: 600, periodSeconds: 60 },
   toolRateLimit: { requests: 120, periodSeconds: 60 },
+  deleteLimit: 1_000,
 };
 const ALL_SET = {
   name: 'All set',
@@ -44,6 +46,7 @@ const ALL_SET = {
   allowedFields: only('summary', 'cost'),
   rateLimit: { requests: 1, periodSeconds: 2 },
   toolRateLimit: { requests: 3, periodSeconds: 4 },
+  deleteLimit: 5,
 };
 const ALL_SHOWN = { ...ALL_SET, allowedFields: only('summary', 'cost') };
 
@@ -55,6 +58,8 @@ const GOOD: Partial<OrganizationSettings>[] = [
   { rateLimit: { requests: 1_000_000_000, periodSeconds: 86_400 } },
   { toolRateLimit: { requests: 1, periodSeconds: 1 } },
   { toolRateLimit: { requests: 1_000_000_000, periodSeconds: 86_400 } },
+  { deleteLimit: 1 },
+  { deleteLimit: 1_000_000_000 },
 ];
 const BAD: [string, Partial<OrganizationSettings>][] = [
   ['name', { name: '' }],
@@ -68,6 +73,8 @@ const BAD: [string, Partial<OrganizationSettings>][] = [
   ['tool_rate_limit.requests', { toolRateLimit: { requests: 0, periodSeconds: 60 } }],
   ['tool_rate_limit.requests', { toolRateLimit: { requests: 1_000_000_001, periodSeconds: 60 } }],
   ['tool_rate_limit.period_seconds', { toolRateLimit: { requests: 1, periodSeconds: 86_401 } }],
+  ['delete_limit', { deleteLimit: 0 }],
+  ['delete_limit', { deleteLimit: 1_000_000_001 }],
   ['allowed_fields', { allowedFields: only('summary', 'transcript') }],
   ['allowed_fields', { allowedFields: only('Summary') }],
   ['allowed_fields', { allowedFields: only('') }],

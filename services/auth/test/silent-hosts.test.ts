@@ -121,6 +121,7 @@ describe('an organization’s provider that never responds', () => {
       allowedFields: undefined,
       rateLimit: undefined,
       toolRateLimit: undefined,
+      deleteLimit: undefined,
       oidcProvider: { domains: [`${tenant}.example`], ...CLIENT, issuer },
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));

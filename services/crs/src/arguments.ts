@@ -58,6 +58,12 @@ export function rateLimit(text: string): { requests: number; periodSeconds: numb
   throw new InvalidArgumentError('It must be REQUESTS/SECONDS, like 600/60.');
 }
 
+export function deleteLimit(text: string): number {
+  const records = count(text);
+  if (records) return records;
+  throw new InvalidArgumentError('It must be a whole number from 1, like 1000.');
+}
+
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const CENTURY = 36_525 * SECONDS.d;
 

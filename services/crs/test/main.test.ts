@@ -54,6 +54,7 @@ describe('help and generated text are printed for', () => {
     [['help', 'org'], 'org [options]'],
     [['org', '--help'], 'update'],
     [['org', 'create', '--help'], '--tool-rate-limit'],
+    [['org', 'update', '--help'], '--delete-limit'],
     [['org', 'update', '--help'], '--oidc-issuer'],
     [['user', '--help'], 'unlink'],
     [['org', 'delete', '--help'], 'Run it again to finish a deletion that was interrupted.'],

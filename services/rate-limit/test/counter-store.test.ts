@@ -35,6 +35,7 @@ describe.each([
 ])('counters in $where', ({ open, runs }) => {
   describe.skipIf(!runs)('keep the contract of CounterStore:', () => {
     const windowMs = 60_000;
+    const limit = 1_000;
     let subject: Subject;
     let lastKey = 0;
     const newKey = () => `key-${lastKey++}`;
@@ -44,36 +45,52 @@ describe.each([
     it('the returned count includes the hit itself', async () => {
       const key = newKey();
       const counts = [];
-      for (let n = 0; n < 3; n++) counts.push((await subject.store.add({ key, amount: 1, windowMs })).count);
+      for (let n = 0; n < 3; n++) counts.push((await subject.store.add({ key, amount: 1, windowMs, limit })).count);
       expect(counts).toEqual([1, 2, 3]);
     });
 
     it('a hit can have a weight above one', async () => {
       const key = newKey();
-      await subject.store.add({ key, amount: 5, windowMs });
-      expect(await subject.store.add({ key, amount: 3, windowMs })).toMatchObject({ count: 8 });
+      await subject.store.add({ key, amount: 5, windowMs, limit });
+      expect(await subject.store.add({ key, amount: 3, windowMs, limit })).toMatchObject({ count: 8 });
+    });
+
+    it('a hit that exceeds the limit is not counted, so that a smaller one still fits', async () => {
+      const key = newKey();
+      const results = [];
+      for (const amount of [6, 5, 4, 1]) results.push(await subject.store.add({ key, amount, windowMs, limit: 10 }));
+      expect(results.map(({ count, allowed }) => [count, allowed])).toEqual([
+        [6, true],
+        [6, false],
+        [10, true],
+        [10, false],
+      ]);
     });
 
     it('each key has its own count', async () => {
-      await subject.store.add({ key: newKey(), amount: 7, windowMs });
-      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toMatchObject({ count: 1 });
+      await subject.store.add({ key: newKey(), amount: 7, windowMs, limit });
+      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs, limit })).toMatchObject({ count: 1 });
     });
 
     it('concurrent hits each get a different count', async () => {
       const key = newKey();
-      const counts = await Promise.all(Array.from({ length: 200 }, () => subject.store.add({ key, amount: 1, windowMs })));
+      const counts = await Promise.all(Array.from({ length: 200 }, () => subject.store.add({ key, amount: 1, windowMs, limit })));
       expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
     });
 
     it('the first hit returns the full window as the time until reset', async () => {
-      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toEqual({ count: 1, resetInMs: windowMs });
+      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs, limit })).toEqual({
+        count: 1,
+        allowed: true,
+        resetInMs: windowMs,
+      });
     });
 
     it('later hits do not move the end of the window', async () => {
       const key = newKey();
-      await subject.store.add({ key, amount: 1, windowMs });
+      await subject.store.add({ key, amount: 1, windowMs, limit });
       await subject.pass(100);
-      const { resetInMs } = await subject.store.add({ key, amount: 1, windowMs });
+      const { resetInMs } = await subject.store.add({ key, amount: 1, windowMs, limit });
       // A timer may fire up to a millisecond early.
       expect(resetInMs).toBeLessThanOrEqual(windowMs - 99);
       expect(resetInMs).toBeGreaterThan(windowMs - 20_000);
@@ -81,12 +98,12 @@ describe.each([
 
     it('a hit after the returned reset time opens a new window', async () => {
       const key = newKey();
-      const add = (amount: number) => subject.store.add({ key, amount, windowMs: 80 });
+      const add = (amount: number) => subject.store.add({ key, amount, windowMs: 80, limit });
       await add(9);
       await subject.pass(20);
       const { resetInMs } = await add(9);
       await subject.pass(resetInMs + 1);
-      expect(await add(1)).toEqual({ count: 1, resetInMs: 80 });
+      expect(await add(1)).toEqual({ count: 1, allowed: true, resetInMs: 80 });
     });
   });
 });

@@ -48,7 +48,7 @@ async function openAdmin({ onTestFinished }: TestContext, url: string) {
   return admin.connect();
 }
 
-const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000 };
+const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000, limit: 600 };
 
 /** The outcome of a hit, marked if it took 5 s: far above the store's timeout, for slow machines, and far below an unbounded wait. */
 async function resultOfHit(store: RedisStore): Promise<string> {
@@ -90,7 +90,7 @@ describe.skipIf(!probe)('the Redis store', { concurrent: true }, () => {
     const redis = await openRedis(context);
     const [store, admin] = [await openConnected(context, redis.url), await openAdmin(context, redis.url)];
     await admin.set(hit.key, '41');
-    expect(await store.add(hit)).toEqual({ count: 42, resetInMs: hit.windowMs });
+    expect(await store.add(hit)).toEqual({ count: 42, allowed: true, resetInMs: hit.windowMs });
     expect(await admin.pTTL(hit.key)).toBeGreaterThan(0);
   });
 

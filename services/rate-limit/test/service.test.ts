@@ -108,13 +108,13 @@ describe.each([
         expect(statuses.map(({ limitRemaining }) => limitRemaining)).toEqual([8, 8, 8, 8, 9, 8]);
     });
 
-    it('adds the hitsAddend of the request, and 1 if it is 0', async () => {
+    it('adds the hitsAddend of the request, 1 if it is 0, and nothing if it exceeds what is left', async () => {
       const descriptor = describing(organization('10/60'));
       const remaining = [];
       for (const hitsAddend of [0, 1, 6, 3]) {
         remaining.push((await service.send([descriptor], { hitsAddend })).statuses[0]!.limitRemaining);
       }
-      expect(remaining).toEqual([9, 8, 2, 0]);
+      expect(remaining).toEqual([9, 8, 2, 2]);
     });
 
     it('charges every descriptor of a request, and returns the statuses in the same order', async () => {

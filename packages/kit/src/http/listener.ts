@@ -13,10 +13,17 @@ export interface ListenOptions {
 }
 
 /** Options of an HTTP server: Node's limits of the time that a client may take, in milliseconds. */
-export const HTTP_TIMEOUTS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
+export const HTTP_TIMEOUTS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 35_000 };
 
 /** How long the body of a request may take to arrive. */
 export const BODY_MS = 5_000;
+
+const bodyTimes = new WeakMap<IncomingMessage, number>();
+
+/** Gives the body of a request, whose sender has been authenticated, another time to arrive than {@link BODY_MS}. */
+export function allowBodyTime(request: IncomingMessage, withinMs: number): void {
+  bodyTimes.set(request, withinMs);
+}
 
 /** Further connections are refused, because each may hold a body in memory. */
 const MAX_CONNECTIONS = 4_096;
@@ -92,14 +99,16 @@ export async function listen(
 }
 
 /**
- * Closes the connection of a request whose response was sent before its body arrived, unless the rest arrives within 5 s after the request began. Most
+ * Closes the connection of a request whose response was sent before its body arrived, unless the rest arrives within 5 s, or the time that
+ * {@link allowBodyTime} set, after the request began. Most
  * refusals, such as 401, don't read the body, and by default Node would wait for it for 30 s, so that a client could keep connections open at no cost.
  */
 function endHalfSent(request: IncomingMessage, response: ServerResponse): void {
   const began = performance.now();
   response.once('finish', () => {
     if (request.complete) return;
-    const timer = setTimeout(() => request.socket.destroySoon(), Math.max(0, began + BODY_MS - performance.now()));
+    const end = began + (bodyTimes.get(request) ?? BODY_MS);
+    const timer = setTimeout(() => request.socket.destroySoon(), Math.max(0, end - performance.now()));
     request.once('close', () => clearTimeout(timer));
   });
 }

@@ -19,14 +19,18 @@ export class FixedWindows {
     this.#windows = new LRUCache({ max });
   }
 
-  /** @returns all hits of the window, these included, and the whole milliseconds until it closes */
-  add(key: string, amount: number, windowMs: number): { count: number; resetInMs: number } {
+  /**
+   * Counts all of the hits, or none if they would exceed the limit.
+   * @returns all counted hits of the window, whether these are among them, and the whole milliseconds until it closes
+   */
+  add(key: string, amount: number, windowMs: number, limit: number): { count: number; allowed: boolean; resetInMs: number } {
     // Whole milliseconds, because sums of fractions could be rounded up to one more.
     const now = Math.floor(this.#now());
     let window = this.#windows.get(key);
     if (!window || window.endsAt <= now) this.#windows.set(key, (window = { count: 0, endsAt: now + windowMs }));
-    window.count += amount;
-    return { count: window.count, resetInMs: window.endsAt - now };
+    const allowed = window.count + amount <= limit;
+    if (allowed) window.count += amount;
+    return { count: window.count, allowed, resetInMs: window.endsAt - now };
   }
 
   delete(key: string): void {

@@ -16,12 +16,14 @@ import { formatRule, type Decision, type Rule, type Verdict } from './rule.ts';
 /** Requests of one organization, one user or one address share a counter. */
 export type LimitedKind = 'organization' | 'user' | 'address';
 
-/** Charges one request to a counter. */
+/** Charges a counter. */
 export interface Check {
   kind: LimitedKind;
   /** Unique within the kind. */
   id: string;
   rule: Rule;
+  /** How much to charge: all of it, or nothing if that exceeds the limit. Absent: 1. */
+  hits?: number;
   /** Further counters to charge, from the narrowest to the widest. Any of them may refuse the request. */
   wider?: readonly Check[];
 }
@@ -88,7 +90,7 @@ export class RateLimiter {
   }
 
   /**
-   * Charges one request to all its counters, by one call. A request that a cached refusal covers isn't charged at all: otherwise a single
+   * Charges a request to all its counters, by one call. A request that a cached refusal covers isn't charged at all: otherwise a single
    * address over its limit would use up the limits of the networks that contain it.
    */
   async check(check: Check): Promise<Decision> {
@@ -158,7 +160,8 @@ export class RateLimiter {
   #accept(check: Check, verdict: Verdict, chargedAt: number): Decision {
     const key = keyOf(check);
     this.#localWindows.delete(key);
-    if (!verdict.allowed) {
+    // With some of the limit left, a smaller charge may be admitted.
+    if (!verdict.allowed && verdict.remaining === 0) {
       const { limit, resetInMs } = verdict;
       // The window closes between these two times. Repeating the refusal until the earlier one never refuses too long; the client is told
       // the later one, so that it doesn't retry too early.
@@ -169,8 +172,9 @@ export class RateLimiter {
 
   #countLocally(check: Check): Decision {
     const { requests: limit, periodSeconds } = check.rule;
-    const { count, resetInMs } = this.#localWindows.add(keyOf(check), 1, periodSeconds * 1_000);
-    return { allowed: count <= limit, limit, remaining: Math.max(0, limit - count), resetInMs, source: 'fallback' };
+    const { hits = 1 } = check;
+    const { count, allowed, resetInMs } = this.#localWindows.add(keyOf(check), hits, periodSeconds * 1_000, limit);
+    return { allowed, limit, remaining: Math.max(0, limit - count), resetInMs, source: 'fallback' };
   }
 
   #count({ kind }: Check, decision: Decision): Decision {
@@ -199,13 +203,13 @@ function keyOf({ kind, id, rule }: Check): string {
   return `${kind}:${id}:${formatRule(rule)}`;
 }
 
-function describe({ kind, id, rule }: Check): RateLimitDescriptor {
+function describe({ kind, id, rule, hits }: Check): RateLimitDescriptor {
   const entries = [
     { key: 'kind', value: kind },
     { key: 'id', value: id },
     { key: 'rule', value: formatRule(rule) },
   ];
-  return { entries, limit: undefined, hitsAddend: undefined };
+  return { entries, limit: undefined, hitsAddend: hits };
 }
 
 /** Returns undefined for a status without a limit: the service doesn't know our descriptors, and would admit everything. */

@@ -28,6 +28,9 @@ const organization = z
       .describe('Fields of a call that REST returns. Null, and initially: all but `participants.email` and `cost`.'),
     rate_limit: kept(rate).describe('Limit of the organization at REST. Initially 600 requests in 60 seconds.'),
     tool_rate_limit: kept(rate).describe('Limit of each user at the tools. Initially 120 requests in 60 seconds.'),
+    delete_limit: kept(z.int().min(1).max(MOST_REQUESTS)).describe(
+      'Records that all keys together may delete in an hour. Initially 1000.',
+    ),
   })
   .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
     const change: OrganizationChange = {
@@ -39,6 +42,7 @@ const organization = z
       rateLimitPeriodSeconds: rateLimit?.period_seconds,
       toolRateLimitRequests: toolRateLimit?.requests,
       toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
+      deleteLimit: settings.delete_limit,
     };
     return { type, organization: id, change };
   });

@@ -18,6 +18,7 @@ interface Settings {
   rateLimitPeriodSeconds: number;
   toolRateLimitRequests: number;
   toolRateLimitPeriodSeconds: number;
+  deleteLimit: number;
   /** Null: the organization has no OpenID provider. */
   oidcIssuer: string | null;
   oidcClientId: string | null;
@@ -53,6 +54,7 @@ export function parseSettings(settings: OrganizationSettings | undefined): Organ
     rateLimitPeriodSeconds: rate?.periodSeconds,
     toolRateLimitRequests: toolRate?.requests,
     toolRateLimitPeriodSeconds: toolRate?.periodSeconds,
+    deleteLimit: parseDeleteLimit(settings.deleteLimit),
   };
 }
 
@@ -80,6 +82,11 @@ function parseRate(field: string, rate: RateLimit | undefined): RateLimit | unde
   return rate;
 }
 
+function parseDeleteLimit(limit: number | undefined): number | undefined {
+  if (limit !== undefined && (limit < 1 || limit > MOST_REQUESTS)) throw invalid('delete_limit', `must be 1 to ${MOST_REQUESTS}`);
+  return limit;
+}
+
 /** Changed settings by name, for the audit trail. Values are JSON; a changed secret has null for both. */
 export type SettingChanges = Record<string, { from: unknown; to: unknown }>;
 
@@ -104,6 +111,7 @@ function toAuditView(settings: Settings) {
     allowed_fields: settings.allowedFields ?? 'default',
     rate_limit: `${settings.rateLimitRequests}/${settings.rateLimitPeriodSeconds}`,
     tool_rate_limit: `${settings.toolRateLimitRequests}/${settings.toolRateLimitPeriodSeconds}`,
+    delete_limit: settings.deleteLimit,
     oidc_issuer: settings.oidcIssuer,
     oidc_client_id: settings.oidcClientId,
     oidc_domains: settings.oidcDomains,

@@ -48,6 +48,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
         callerTokens: await signer.signForServices(identity, request.audiences),
         organizationId: organization,
         rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
+        deleteLimit: key.deleteLimit,
         writeSurface,
         rights,
         networks,

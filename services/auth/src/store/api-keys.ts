@@ -32,6 +32,7 @@ const SETTINGS = {
   allowedFields: column.textArray.orNull,
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
+  deleteLimit: column.integer,
 };
 const LIVE_KEY = { ...SETTINGS, rights: column.textArray, networks: column.textArray, usageIsStale: column.boolean };
 

@@ -16,6 +16,7 @@ const STORED = {
   rateLimitPeriodSeconds: column.integer,
   toolRateLimitRequests: column.integer,
   toolRateLimitPeriodSeconds: column.integer,
+  deleteLimit: column.integer,
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,

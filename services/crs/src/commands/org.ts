@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
-import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
+import { allowedFields, deleteLimit, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, show, toJson, type OutputOptions } from '../output.ts';
@@ -86,6 +86,7 @@ interface SettingOptions {
   allowedFields?: OrganizationSettings['allowedFields'];
   rateLimit?: RateLimit;
   toolRateLimit?: RateLimit;
+  deleteLimit?: number;
   oidcIssuer?: string;
   oidcClientId?: string;
   oidcClientSecretStdin?: true;
@@ -100,6 +101,7 @@ function withSettings(target: Command): Command {
     .option('--allowed-fields <fields>', 'fields that its responses may contain: a,b or default or none', allowedFields)
     .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
     .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
+    .option('--delete-limit <records>', 'records that all its keys together may delete in an hour, like 1000', deleteLimit)
     .option(
       '--oidc-issuer <url|none>',
       "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
@@ -118,9 +120,9 @@ function withSettings(target: Command): Command {
 }
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
-  const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
+  const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, deleteLimit } = options;
   const oidcProvider = await oidcProviderOf(options);
-  return { name, writeSurface, anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, oidcProvider };
+  return { name, writeSurface, anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, deleteLimit, oidcProvider };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

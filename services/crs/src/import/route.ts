@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { ORGANIZATION_ID } from '@crs/kit/text';
+import { isBlank, readEnvelope } from '@crs/records/line-envelope';
 import type { Service } from '../config.ts';
 import type { Line } from './lines.ts';
 
@@ -51,14 +51,12 @@ export function route({ number, bytes }: Line, confines: Confines = {}): RoutedL
   const refuse = (field: string | null, reason: string): RefusedLine => ({ line: number, field, reason });
 
   if (!bytes) return refuse(null, 'must be at most 8 MiB long');
-  if (!isUtf8(bytes)) return refuse(null, 'must be valid UTF-8');
-  const text = bytes.toString();
-  if (/^[ \t\r]*$/.test(text)) return undefined;
-  const record = parse(text);
-  if (record === undefined) return refuse(null, 'must be valid JSON');
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) return refuse(null, 'must be a JSON object');
+  if (isBlank(bytes)) return undefined;
+  const result = readEnvelope(bytes);
+  if ('reason' in result) return refuse(null, result.reason);
 
-  const { type, deleted } = record as Record<string, unknown>;
+  const { record } = result;
+  const { type, deleted, id, email } = record;
   const target = typeof type === 'string' ? RECORD_TYPES.get(type) : undefined;
   if (!target || typeof type !== 'string') {
     return refuse('type', `${type === undefined ? 'is required: ' : 'must be '}one of ${[...RECORD_TYPES.keys()].join(', ')}`);
@@ -72,7 +70,7 @@ export function route({ number, bytes }: Line, confines: Confines = {}): RoutedL
     );
 
   const field = type === 'organization' ? 'id' : 'organization';
-  const organization = (record as Record<string, unknown>)[field];
+  const organization = record[field];
   if (organization === undefined) return refuse(field, 'is required');
   if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) {
     return refuse(field, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
@@ -80,7 +78,6 @@ export function route({ number, bytes }: Line, confines: Confines = {}): RoutedL
   if (confines.organization !== undefined && organization !== confines.organization) {
     return refuse(field, 'must be the organization that --org names');
   }
-  const { id, email } = record as Record<string, unknown>;
   const key = id ?? email;
   return {
     number,
@@ -90,12 +87,4 @@ export function route({ number, bytes }: Line, confines: Confines = {}): RoutedL
     service,
     group: deleted === true ? `deleted ${type}` : type,
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

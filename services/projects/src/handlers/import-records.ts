@@ -33,7 +33,7 @@ export function imports({ importDb, auth }: RecordContext) {
         return { ...counts, errors: sortByLine([...errors, ...unknown]) };
       }
       // In the order of the file: a project may name an office of an earlier line, but not one of a later line.
-      const putGrants = async (grants: ProjectGrant[]) => (await auth.putProjectGrants({ grants }, call)).outcomes;
+      const putGrants = async (grants: ProjectGrant[]) => (await auth.putProjectGrants({ grants, check: false, supposedEmails: [] }, call)).outcomes;
       for (const run of runsOfOneType(lines)) {
         if (isOffices(run)) await storeOffices(query, run, counts);
         else await storeProjects(query, putGrants, run as NumberedRecord<ProjectRecord>[], lock!.now, counts);

@@ -5,11 +5,15 @@ export interface Hit {
   amount: number;
   /** How long the window stays open, if this hit opens it. */
   windowMs: number;
+  /** A hit that would exceed it isn't counted at all. */
+  limit: number;
 }
 
 export interface Count {
-  /** All hits of this window, this one included. */
+  /** All counted hits of this window. */
   count: number;
+  /** Whether this hit is among them. */
+  allowed: boolean;
   /** Whole milliseconds until the window closes, at least 1. A hit after that opens a new window. */
   resetInMs: number;
 }

@@ -31,7 +31,8 @@ export function shouldRateLimit({ store, defaults }: Context) {
       charges.map(async (charge) => {
         if (!charge) return UNLIMITED;
         const { key, rule, amount = request.hitsAddend || 1 } = charge;
-        return toStatus(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1_000 }));
+        const { requests: limit, periodSeconds } = rule;
+        return toStatus(rule, await store.add({ key, amount, windowMs: periodSeconds * 1_000, limit }));
       }),
     );
     for (const [index, { code, currentLimit }] of statuses.entries()) {
@@ -58,9 +59,9 @@ function parse({ domain, descriptors }: RateLimitRequest, defaults: Context['def
 }
 
 /** The hit that reaches the limit is the last one allowed. */
-function toStatus({ requests, periodSeconds }: Rule, { count, resetInMs }: Count): DescriptorStatus {
+function toStatus({ requests, periodSeconds }: Rule, { count, allowed, resetInMs }: Count): DescriptorStatus {
   return {
-    code: count <= requests ? Code.OK : Code.OVER_LIMIT,
+    code: allowed ? Code.OK : Code.OVER_LIMIT,
     currentLimit: { requestsPerUnit: requests, unit: unitOf(periodSeconds), name: '' },
     limitRemaining: Math.max(0, requests - count),
     durationUntilReset: { seconds: Math.floor(resetInMs / 1000), nanos: (resetInMs % 1000) * 1_000_000 },

@@ -10,17 +10,25 @@ const count = defineScript({
   NUMBER_OF_KEYS: 1,
   SCRIPT: `
     local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+    local allowed = count <= tonumber(ARGV[3])
+    if not allowed then
+      count = redis.call('DECRBY', KEYS[1], ARGV[1])
+    end
     local left = redis.call('PTTL', KEYS[1])
     if left < 0 then
       left = tonumber(ARGV[2]) - 1
       redis.call('PEXPIRE', KEYS[1], left)
     end
-    return { count, left + 1 }`,
-  parseCommand(parser: CommandParser, { key, amount, windowMs }: Hit) {
+    return { count, left + 1, allowed and 1 or 0 }`,
+  parseCommand(parser: CommandParser, { key, amount, windowMs, limit }: Hit) {
     parser.pushKey(key);
-    parser.push(String(amount), String(windowMs));
+    parser.push(String(amount), String(windowMs), String(limit));
   },
-  transformReply: ([total, resetInMs]: [number, number]): Count => ({ count: total, resetInMs }),
+  transformReply: ([total, resetInMs, allowed]: [number, number, number]): Count => ({
+    count: total,
+    allowed: allowed === 1,
+    resetInMs,
+  }),
 });
 
 /** A connection to Redis that pipelines commands. It is used until it fails, and then replaced. */

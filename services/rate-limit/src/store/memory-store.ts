@@ -10,7 +10,7 @@ export class MemoryStore implements CounterStore {
     this.#windows = new FixedWindows(now);
   }
 
-  async add({ key, amount, windowMs }: Hit): Promise<Count> {
-    return this.#windows.add(key, amount, windowMs);
+  async add({ key, amount, windowMs, limit }: Hit): Promise<Count> {
+    return this.#windows.add(key, amount, windowMs, limit);
   }
 }

@@ -264,6 +264,8 @@ export interface Organization {
     | undefined;
   /** The redirect URI to register at the organization's OpenID provider. Each organization has its own, with or without a provider. */
   oidcRedirectUri: string;
+  /** How many records all its keys together may delete in an hour. */
+  deleteLimit: number;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -319,7 +321,11 @@ export interface OrganizationSettings {
   allowedFields: AllowedFields | undefined;
   rateLimit: RateLimit | undefined;
   toolRateLimit: RateLimit | undefined;
-  oidcProvider: OidcProviderSettings | undefined;
+  oidcProvider:
+    | OidcProviderSettings
+    | undefined;
+  /** 1 to 1,000,000,000. */
+  deleteLimit?: number | undefined;
 }
 
 export interface CreateOrganizationRequest {
@@ -947,6 +953,7 @@ function createBaseOrganization(): Organization {
     createdAt: undefined,
     oidcProvider: undefined,
     oidcRedirectUri: "",
+    deleteLimit: 0,
   };
 }
 
@@ -981,6 +988,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.oidcRedirectUri !== "") {
       writer.uint32(82).string(message.oidcRedirectUri);
+    }
+    if (message.deleteLimit !== 0) {
+      writer.uint32(120).uint32(message.deleteLimit);
     }
     return writer;
   },
@@ -1078,6 +1088,14 @@ export const Organization: MessageFns<Organization> = {
             message.oidcRedirectUri = reader.string();
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.deleteLimit = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1138,6 +1156,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.oidc_redirect_uri)
         ? globalThis.String(object.oidc_redirect_uri)
         : "",
+      deleteLimit: isSet(object.deleteLimit)
+        ? globalThis.Number(object.deleteLimit)
+        : isSet(object.delete_limit)
+        ? globalThis.Number(object.delete_limit)
+        : 0,
     };
   },
 
@@ -1173,6 +1196,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.oidcRedirectUri !== "") {
       obj.oidcRedirectUri = message.oidcRedirectUri;
     }
+    if (message.deleteLimit !== 0) {
+      obj.deleteLimit = Math.round(message.deleteLimit);
+    }
     return obj;
   },
 
@@ -1199,6 +1225,7 @@ export const Organization: MessageFns<Organization> = {
       ? OidcProvider.fromPartial(object.oidcProvider)
       : undefined;
     message.oidcRedirectUri = object.oidcRedirectUri ?? "";
+    message.deleteLimit = object.deleteLimit ?? 0;
     return message;
   },
 };
@@ -1587,6 +1614,7 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     rateLimit: undefined,
     toolRateLimit: undefined,
     oidcProvider: undefined,
+    deleteLimit: undefined,
   };
 }
 
@@ -1612,6 +1640,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.oidcProvider !== undefined) {
       OidcProviderSettings.encode(message.oidcProvider, writer.uint32(58).fork()).join();
+    }
+    if (message.deleteLimit !== undefined) {
+      writer.uint32(96).uint32(message.deleteLimit);
     }
     return writer;
   },
@@ -1685,6 +1716,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.oidcProvider = OidcProviderSettings.decode(reader, reader.uint32());
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.deleteLimit = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1730,6 +1769,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.oidc_provider)
         ? OidcProviderSettings.fromJSON(object.oidc_provider)
         : undefined,
+      deleteLimit: isSet(object.deleteLimit)
+        ? globalThis.Number(object.deleteLimit)
+        : isSet(object.delete_limit)
+        ? globalThis.Number(object.delete_limit)
+        : undefined,
     };
   },
 
@@ -1756,6 +1800,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.oidcProvider !== undefined) {
       obj.oidcProvider = OidcProviderSettings.toJSON(message.oidcProvider);
     }
+    if (message.deleteLimit !== undefined) {
+      obj.deleteLimit = Math.round(message.deleteLimit);
+    }
     return obj;
   },
 
@@ -1779,6 +1826,7 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
       ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
+    message.deleteLimit = object.deleteLimit ?? undefined;
     return message;
   },
 };

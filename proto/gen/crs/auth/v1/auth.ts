@@ -58,6 +58,8 @@ export interface AuthenticateKeyResponse {
   rights: string[];
   /** Addresses and networks from which the key may be used (CIDR). Empty: from everywhere. The gateway refuses the key elsewhere. */
   networks: string[];
+  /** How many records all keys of the organization together may delete in an hour. */
+  deleteLimit: number;
 }
 
 export interface AuthenticateKeyResponse_CallerTokensEntry {
@@ -234,6 +236,10 @@ export interface ProjectPerson {
 export interface PutProjectGrantsRequest {
   /** At most 1,000. */
   grants: ProjectGrant[];
+  /** Store nothing. The outcomes are the same, but each grant is compared with what is stored. */
+  check: boolean;
+  /** With `check`: e-mails that are taken for those of users. */
+  supposedEmails: string[];
 }
 
 /** The creator of a project, and the roles in it. */
@@ -242,6 +248,12 @@ export interface ProjectGrant {
   /** E-mail of a user. Absent: the creator isn't known. */
   createdBy?: string | undefined;
   members: ProjectGrant_Member[];
+  /** Keep the stored creator, whatever `created_by` is. A new project gets none. */
+  keepCreatedBy?:
+    | boolean
+    | undefined;
+  /** Keep the stored roles, whatever `members` is. */
+  keepMembers?: boolean | undefined;
 }
 
 /** A user, by e-mail, and the role. */
@@ -300,10 +312,12 @@ export interface RecordRefusalResponse {
 }
 
 export interface RecordKeyActionRequest {
-  /** `key.refuse`: the key was used outside its networks. */
+  /** `key.refuse`: the key was used outside its networks. `records.write`, `records.delete`: it stored or deleted records. */
   action: string;
-  /** The caller's IP address. */
+  /** The caller's IP address. Empty: not known. */
   address: string;
+  /** How often it did so: the number of lines. Absent: once. */
+  count?: number | undefined;
 }
 
 export interface RecordKeyActionResponse {
@@ -522,6 +536,7 @@ function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
     callerTokens: {},
     rights: [],
     networks: [],
+    deleteLimit: 0,
   };
 }
 
@@ -547,6 +562,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     }
     for (const v of message.networks) {
       writer.uint32(66).string(v!);
+    }
+    if (message.deleteLimit !== 0) {
+      writer.uint32(72).uint32(message.deleteLimit);
     }
     return writer;
   },
@@ -623,6 +641,14 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.networks.push(reader.string());
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.deleteLimit = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -690,6 +716,11 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       networks: globalThis.Array.isArray(object?.networks)
         ? object.networks.map((e: any) => globalThis.String(e))
         : [],
+      deleteLimit: isSet(object.deleteLimit)
+        ? globalThis.Number(object.deleteLimit)
+        : isSet(object.delete_limit)
+        ? globalThis.Number(object.delete_limit)
+        : 0,
     };
   },
 
@@ -722,6 +753,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.networks?.length) {
       obj.networks = message.networks;
     }
+    if (message.deleteLimit !== 0) {
+      obj.deleteLimit = Math.round(message.deleteLimit);
+    }
     return obj;
   },
 
@@ -747,6 +781,7 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     );
     message.rights = object.rights?.map((e) => e) || [];
     message.networks = object.networks?.map((e) => e) || [];
+    message.deleteLimit = object.deleteLimit ?? 0;
     return message;
   },
 };
@@ -3164,13 +3199,19 @@ export const ProjectPerson: MessageFns<ProjectPerson> = {
 };
 
 function createBasePutProjectGrantsRequest(): PutProjectGrantsRequest {
-  return { grants: [] };
+  return { grants: [], check: false, supposedEmails: [] };
 }
 
 export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
   encode(message: PutProjectGrantsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.grants) {
       ProjectGrant.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.check !== false) {
+      writer.uint32(16).bool(message.check);
+    }
+    for (const v of message.supposedEmails) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -3196,6 +3237,22 @@ export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
             message.grants.push(ProjectGrant.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.check = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.supposedEmails.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3211,6 +3268,12 @@ export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
   fromJSON(object: any): PutProjectGrantsRequest {
     return {
       grants: globalThis.Array.isArray(object?.grants) ? object.grants.map((e: any) => ProjectGrant.fromJSON(e)) : [],
+      check: isSet(object.check) ? globalThis.Boolean(object.check) : false,
+      supposedEmails: globalThis.Array.isArray(object?.supposedEmails)
+        ? object.supposedEmails.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.supposed_emails)
+        ? object.supposed_emails.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -3218,6 +3281,12 @@ export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
     const obj: any = {};
     if (message.grants?.length) {
       obj.grants = message.grants.map((e) => ProjectGrant.toJSON(e));
+    }
+    if (message.check !== false) {
+      obj.check = message.check;
+    }
+    if (message.supposedEmails?.length) {
+      obj.supposedEmails = message.supposedEmails;
     }
     return obj;
   },
@@ -3228,12 +3297,14 @@ export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
   fromPartial(object: DeepPartial<PutProjectGrantsRequest>): PutProjectGrantsRequest {
     const message = createBasePutProjectGrantsRequest();
     message.grants = object.grants?.map((e) => ProjectGrant.fromPartial(e)) || [];
+    message.check = object.check ?? false;
+    message.supposedEmails = object.supposedEmails?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseProjectGrant(): ProjectGrant {
-  return { projectId: "", createdBy: undefined, members: [] };
+  return { projectId: "", createdBy: undefined, members: [], keepCreatedBy: undefined, keepMembers: undefined };
 }
 
 export const ProjectGrant: MessageFns<ProjectGrant> = {
@@ -3246,6 +3317,12 @@ export const ProjectGrant: MessageFns<ProjectGrant> = {
     }
     for (const v of message.members) {
       ProjectGrant_Member.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.keepCreatedBy !== undefined) {
+      writer.uint32(32).bool(message.keepCreatedBy);
+    }
+    if (message.keepMembers !== undefined) {
+      writer.uint32(40).bool(message.keepMembers);
     }
     return writer;
   },
@@ -3287,6 +3364,22 @@ export const ProjectGrant: MessageFns<ProjectGrant> = {
             message.members.push(ProjectGrant_Member.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.keepCreatedBy = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.keepMembers = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3314,6 +3407,16 @@ export const ProjectGrant: MessageFns<ProjectGrant> = {
       members: globalThis.Array.isArray(object?.members)
         ? object.members.map((e: any) => ProjectGrant_Member.fromJSON(e))
         : [],
+      keepCreatedBy: isSet(object.keepCreatedBy)
+        ? globalThis.Boolean(object.keepCreatedBy)
+        : isSet(object.keep_created_by)
+        ? globalThis.Boolean(object.keep_created_by)
+        : undefined,
+      keepMembers: isSet(object.keepMembers)
+        ? globalThis.Boolean(object.keepMembers)
+        : isSet(object.keep_members)
+        ? globalThis.Boolean(object.keep_members)
+        : undefined,
     };
   },
 
@@ -3328,6 +3431,12 @@ export const ProjectGrant: MessageFns<ProjectGrant> = {
     if (message.members?.length) {
       obj.members = message.members.map((e) => ProjectGrant_Member.toJSON(e));
     }
+    if (message.keepCreatedBy !== undefined) {
+      obj.keepCreatedBy = message.keepCreatedBy;
+    }
+    if (message.keepMembers !== undefined) {
+      obj.keepMembers = message.keepMembers;
+    }
     return obj;
   },
 
@@ -3339,6 +3448,8 @@ export const ProjectGrant: MessageFns<ProjectGrant> = {
     message.projectId = object.projectId ?? "";
     message.createdBy = object.createdBy ?? undefined;
     message.members = object.members?.map((e) => ProjectGrant_Member.fromPartial(e)) || [];
+    message.keepCreatedBy = object.keepCreatedBy ?? undefined;
+    message.keepMembers = object.keepMembers ?? undefined;
     return message;
   },
 };
@@ -4072,7 +4183,7 @@ export const RecordRefusalResponse: MessageFns<RecordRefusalResponse> = {
 };
 
 function createBaseRecordKeyActionRequest(): RecordKeyActionRequest {
-  return { action: "", address: "" };
+  return { action: "", address: "", count: undefined };
 }
 
 export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
@@ -4082,6 +4193,9 @@ export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
     }
     if (message.address !== "") {
       writer.uint32(18).string(message.address);
+    }
+    if (message.count !== undefined) {
+      writer.uint32(24).uint32(message.count);
     }
     return writer;
   },
@@ -4115,6 +4229,14 @@ export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
             message.address = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4131,6 +4253,7 @@ export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
     return {
       action: isSet(object.action) ? globalThis.String(object.action) : "",
       address: isSet(object.address) ? globalThis.String(object.address) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : undefined,
     };
   },
 
@@ -4142,6 +4265,9 @@ export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
     if (message.address !== "") {
       obj.address = message.address;
     }
+    if (message.count !== undefined) {
+      obj.count = Math.round(message.count);
+    }
     return obj;
   },
 
@@ -4152,6 +4278,7 @@ export const RecordKeyActionRequest: MessageFns<RecordKeyActionRequest> = {
     const message = createBaseRecordKeyActionRequest();
     message.action = object.action ?? "";
     message.address = object.address ?? "";
+    message.count = object.count ?? undefined;
     return message;
   },
 };

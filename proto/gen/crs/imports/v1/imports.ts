@@ -64,6 +64,38 @@ export interface CheckRecordsResponse {
   errors: ImportError[];
 }
 
+export interface PutRecordsRequest {
+  lines: ImportLine[];
+  /** Store nothing if any line is refused. `accepted`, `unchanged` and `created` are then 0. */
+  abort: boolean;
+  /** Store nothing. The response is the same as if the lines were stored. */
+  check: boolean;
+  /** With `check`: what earlier lines of the client's request would store in other transactions. */
+  supposed:
+    | Supposed
+    | undefined;
+  /** The client's IP address, for the audit trail. Empty: not known. */
+  address: string;
+}
+
+/** Records to which the lines of a check may refer though they aren't stored. */
+export interface Supposed {
+  emails: string[];
+  projectIds: string[];
+  billingOffices: string[];
+}
+
+export interface PutRecordsResponse {
+  /** Lines that changed something. */
+  accepted: number;
+  /** Lines that changed nothing, because their records were stored already. */
+  unchanged: number;
+  /** The refused lines, in order. */
+  errors: ImportError[];
+  /** The accepted lines whose records were new. */
+  created: number;
+}
+
 function createBaseImportRecordsRequest(): ImportRecordsRequest {
   return { lines: [] };
 }
@@ -574,6 +606,367 @@ export const CheckRecordsResponse: MessageFns<CheckRecordsResponse> = {
   },
 };
 
+function createBasePutRecordsRequest(): PutRecordsRequest {
+  return { lines: [], abort: false, check: false, supposed: undefined, address: "" };
+}
+
+export const PutRecordsRequest: MessageFns<PutRecordsRequest> = {
+  encode(message: PutRecordsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.lines) {
+      ImportLine.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.abort !== false) {
+      writer.uint32(16).bool(message.abort);
+    }
+    if (message.check !== false) {
+      writer.uint32(24).bool(message.check);
+    }
+    if (message.supposed !== undefined) {
+      Supposed.encode(message.supposed, writer.uint32(34).fork()).join();
+    }
+    if (message.address !== "") {
+      writer.uint32(42).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutRecordsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutRecordsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lines.push(ImportLine.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.abort = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.check = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.supposed = Supposed.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): PutRecordsRequest {
+    return {
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => ImportLine.fromJSON(e)) : [],
+      abort: isSet(object.abort) ? globalThis.Boolean(object.abort) : false,
+      check: isSet(object.check) ? globalThis.Boolean(object.check) : false,
+      supposed: isSet(object.supposed) ? Supposed.fromJSON(object.supposed) : undefined,
+      address: isSet(object.address) ? globalThis.String(object.address) : "",
+    };
+  },
+
+  toJSON(message: PutRecordsRequest): unknown {
+    const obj: any = {};
+    if (message.lines?.length) {
+      obj.lines = message.lines.map((e) => ImportLine.toJSON(e));
+    }
+    if (message.abort !== false) {
+      obj.abort = message.abort;
+    }
+    if (message.check !== false) {
+      obj.check = message.check;
+    }
+    if (message.supposed !== undefined) {
+      obj.supposed = Supposed.toJSON(message.supposed);
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<PutRecordsRequest>): PutRecordsRequest {
+    return PutRecordsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutRecordsRequest>): PutRecordsRequest {
+    const message = createBasePutRecordsRequest();
+    message.lines = object.lines?.map((e) => ImportLine.fromPartial(e)) || [];
+    message.abort = object.abort ?? false;
+    message.check = object.check ?? false;
+    message.supposed = (object.supposed !== undefined && object.supposed !== null)
+      ? Supposed.fromPartial(object.supposed)
+      : undefined;
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseSupposed(): Supposed {
+  return { emails: [], projectIds: [], billingOffices: [] };
+}
+
+export const Supposed: MessageFns<Supposed> = {
+  encode(message: Supposed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.emails) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.projectIds) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.billingOffices) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Supposed {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSupposed();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.emails.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.billingOffices.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Supposed {
+    return {
+      emails: globalThis.Array.isArray(object?.emails) ? object.emails.map((e: any) => globalThis.String(e)) : [],
+      projectIds: globalThis.Array.isArray(object?.projectIds)
+        ? object.projectIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.project_ids)
+        ? object.project_ids.map((e: any) => globalThis.String(e))
+        : [],
+      billingOffices: globalThis.Array.isArray(object?.billingOffices)
+        ? object.billingOffices.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.billing_offices)
+        ? object.billing_offices.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: Supposed): unknown {
+    const obj: any = {};
+    if (message.emails?.length) {
+      obj.emails = message.emails;
+    }
+    if (message.projectIds?.length) {
+      obj.projectIds = message.projectIds;
+    }
+    if (message.billingOffices?.length) {
+      obj.billingOffices = message.billingOffices;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Supposed>): Supposed {
+    return Supposed.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Supposed>): Supposed {
+    const message = createBaseSupposed();
+    message.emails = object.emails?.map((e) => e) || [];
+    message.projectIds = object.projectIds?.map((e) => e) || [];
+    message.billingOffices = object.billingOffices?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBasePutRecordsResponse(): PutRecordsResponse {
+  return { accepted: 0, unchanged: 0, errors: [], created: 0 };
+}
+
+export const PutRecordsResponse: MessageFns<PutRecordsResponse> = {
+  encode(message: PutRecordsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accepted !== 0) {
+      writer.uint32(8).uint32(message.accepted);
+    }
+    if (message.unchanged !== 0) {
+      writer.uint32(16).uint32(message.unchanged);
+    }
+    for (const v of message.errors) {
+      ImportError.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.created !== 0) {
+      writer.uint32(32).uint32(message.created);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutRecordsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutRecordsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.accepted = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.unchanged = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.errors.push(ImportError.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.created = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): PutRecordsResponse {
+    return {
+      accepted: isSet(object.accepted) ? globalThis.Number(object.accepted) : 0,
+      unchanged: isSet(object.unchanged) ? globalThis.Number(object.unchanged) : 0,
+      errors: globalThis.Array.isArray(object?.errors) ? object.errors.map((e: any) => ImportError.fromJSON(e)) : [],
+      created: isSet(object.created) ? globalThis.Number(object.created) : 0,
+    };
+  },
+
+  toJSON(message: PutRecordsResponse): unknown {
+    const obj: any = {};
+    if (message.accepted !== 0) {
+      obj.accepted = Math.round(message.accepted);
+    }
+    if (message.unchanged !== 0) {
+      obj.unchanged = Math.round(message.unchanged);
+    }
+    if (message.errors?.length) {
+      obj.errors = message.errors.map((e) => ImportError.toJSON(e));
+    }
+    if (message.created !== 0) {
+      obj.created = Math.round(message.created);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<PutRecordsResponse>): PutRecordsResponse {
+    return PutRecordsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutRecordsResponse>): PutRecordsResponse {
+    const message = createBasePutRecordsResponse();
+    message.accepted = object.accepted ?? 0;
+    message.unchanged = object.unchanged ?? 0;
+    message.errors = object.errors?.map((e) => ImportError.fromPartial(e)) || [];
+    message.created = object.created ?? 0;
+    return message;
+  },
+};
+
 /** Stores batches of import lines, in the order of the file. */
 export type ImportServiceService = typeof ImportServiceService;
 export const ImportServiceService = {
@@ -670,6 +1063,69 @@ export const ImportServiceClient = makeGenericClientConstructor(
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): ImportServiceClient;
   service: typeof ImportServiceService;
+  serviceName: string;
+};
+
+/** Stores records for API keys. Each service that owns a record type serves this on its internal listener. */
+export type RecordsServiceService = typeof RecordsServiceService;
+export const RecordsServiceService = {
+  /**
+   * Stores the valid lines of a batch in one transaction and reports the others, as `ImportRecords` does. A record needs the right
+   * `ingest`, a deletion the right `delete`; otherwise the line is refused. Organizations and their settings, and properties of users
+   * other than their names, can't be stored. Admits organizations whose key may ingest or delete.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
+   */
+  putRecords: {
+    path: "/crs.imports.v1.RecordsService/PutRecords" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PutRecordsRequest): Buffer => Buffer.from(PutRecordsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PutRecordsRequest => PutRecordsRequest.decode(value),
+    responseSerialize: (value: PutRecordsResponse): Buffer => Buffer.from(PutRecordsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PutRecordsResponse => PutRecordsResponse.decode(value),
+  },
+} as const;
+
+export interface RecordsServiceServer extends UntypedServiceImplementation {
+  /**
+   * Stores the valid lines of a batch in one transaction and reports the others, as `ImportRecords` does. A record needs the right
+   * `ingest`, a deletion the right `delete`; otherwise the line is refused. Organizations and their settings, and properties of users
+   * other than their names, can't be stored. Admits organizations whose key may ingest or delete.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
+   */
+  putRecords: handleUnaryCall<PutRecordsRequest, PutRecordsResponse>;
+}
+
+export interface RecordsServiceClient extends Client {
+  /**
+   * Stores the valid lines of a batch in one transaction and reports the others, as `ImportRecords` does. A record needs the right
+   * `ingest`, a deletion the right `delete`; otherwise the line is refused. Organizations and their settings, and properties of users
+   * other than their names, can't be stored. Admits organizations whose key may ingest or delete.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: a concurrent import conflicted; send the batch again.
+   */
+  putRecords(
+    request: PutRecordsRequest,
+    callback: (error: ServiceError | null, response: PutRecordsResponse) => void,
+  ): ClientUnaryCall;
+  putRecords(
+    request: PutRecordsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PutRecordsResponse) => void,
+  ): ClientUnaryCall;
+  putRecords(
+    request: PutRecordsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PutRecordsResponse) => void,
+  ): ClientUnaryCall;
+}
+
+export const RecordsServiceClient = makeGenericClientConstructor(
+  RecordsServiceService,
+  "crs.imports.v1.RecordsService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): RecordsServiceClient;
+  service: typeof RecordsServiceService;
   serviceName: string;
 };
 

@@ -39,5 +39,6 @@ async function organizationLine(db: Database, scope: Scope): Promise<object> {
     allowed_fields: row.allowedFields,
     rate_limit: { requests: row.rateLimitRequests, period_seconds: row.rateLimitPeriodSeconds },
     tool_rate_limit: { requests: row.toolRateLimitRequests, period_seconds: row.toolRateLimitPeriodSeconds },
+    delete_limit: row.deleteLimit,
   };
 }

@@ -111,6 +111,7 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
     allowedFields: { default: row.allowedFields === null, fields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS] },
     rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
     toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
+    deleteLimit: row.deleteLimit,
     createdAt: row.createdAt,
     oidcProvider:
       row.oidcIssuer === null

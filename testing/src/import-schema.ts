@@ -65,6 +65,16 @@ export function schemaText(): string {
   return `${print(importSchema(), 4)}\n`;
 }
 
+/** Properties of a line of a call that the REST API takes from the path, the key and the method. */
+const DETERMINED = ['type', 'organization', 'id', 'deleted', 'merge'];
+
+/** Formats the schema of a call in the REST API. */
+export function callRecordText(): string {
+  const { properties, ...call } = importSchema().$defs!['call'] as Json;
+  const own = Object.entries(properties!).filter(([name]) => !DETERMINED.includes(name));
+  return `${print({ ...call, properties: Object.fromEntries(own), required: [] }, 3)}\n`;
+}
+
 function print(value: unknown, levels: number, indent = ''): string {
   if (levels === 0 || !isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value as object).map(

@@ -132,6 +132,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       ...auth,
       ...calls,
       ...projects,
+      ...entities,
       ...rateLimit,
     }),
     'tool-gateway': (replica) => ({

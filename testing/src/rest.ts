@@ -53,7 +53,9 @@ export function expectCommonResponse({ status, headers, json }: RestResponse, me
   if (status === 429 || status === 503 || status === 504) expect(headers.get('retry-after'), 'Retry-After').toMatch(/^[1-9]\d*$/);
   if (status >= 400 && method !== 'HEAD') {
     expect(Object.keys(json)).toEqual(['error']);
-    expect(Object.keys(json.error)).toEqual(['code', 'message', 'request_id']);
+    const { details, ...error } = json.error as Record<string, unknown>;
+    expect(Object.keys(error)).toEqual(['code', 'message', 'request_id']);
+    if (details !== undefined) expect(status).toBe(400);
     expect(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']).toContain(json.error.code);
     expect(json.error.request_id).toBe(headers.get('x-request-id'));
   }

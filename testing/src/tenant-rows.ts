@@ -25,6 +25,8 @@ export const KEY = 'key_same';
 export const GRANT = 'grant_same';
 export const ISSUER = 'https://idp.example';
 export const SUBJECT = 'same';
+/** An issuer belongs to one organization. */
+export const assertionIssuerOf = (id: string) => `https://assertions.${id}.example`;
 /** Idempotency keys of projects that were created by REST. */
 export const CREATION = { completed: 'completed', abandoned: 'abandoned', old: 'old' };
 /** The lease of a creation that was abandoned. */
@@ -61,7 +63,8 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
   ]);
   const oidcProvider = { issuer: ISSUER, clientId: 'crs', clientSecret: 'hush', domains: [`${id}.example`] };
   const operator = await world.operator.operator(id);
-  await world.operator.auth.updateOrganization({ settings: { oidcProvider } as OrganizationSettings }, operator);
+  const settings = { oidcProvider, assertionIssuers: { issuers: [assertionIssuerOf(id)] } };
+  await world.operator.auth.updateOrganization({ settings: settings as OrganizationSettings }, operator);
   await world.createKey(id);
   await world.operator.auth.createToken({ email: ANN, scopes: [], expiresInSeconds: 0 }, operator);
   const { rows } = await world.query('select user_id as id from auth.users where organization = $1 order by email', [id]);

@@ -8,7 +8,7 @@ import { statements as ofProjects } from '../../services/projects/test/_statemen
 export interface Service {
   name: string;
   statements: SendStatements[];
-  /** The statements that reach rows of other organizations, on tables without row-level security: auth finds the organization of a key or a domain there. */
+  /** The statements that reach rows of other organizations, on tables without row-level security: auth finds the organization of a key, a domain or an issuer there. */
   unprotected?: string[];
   /** Statements for operators above organizations, or for all organizations. They have no predicate on one. */
   ofAll?: string[];
@@ -20,7 +20,17 @@ export const SERVICES: Service[] = [
   {
     name: 'auth',
     statements: ofAuth,
-    unprotected: ['claim_domains', 'find_domain_owner', 'insert_key_directory', 'look_up_key', 'release_domains', 'remove_keys'],
+    unprotected: [
+      'claim_domains',
+      'claim_issuers',
+      'find_domain_owner',
+      'find_issuer_owner',
+      'insert_key_directory',
+      'look_up_key',
+      'release_domains',
+      'release_issuers',
+      'remove_keys',
+    ],
     ofAll: [
       'delete_old_audit',
       'count_encrypted_organizations',

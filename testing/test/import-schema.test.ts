@@ -8,7 +8,7 @@ import { projectsLine } from '@crs/projects/import-records';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { fieldLists, schemaText } from '../src/import-schema.ts';
+import { callRecordText, fieldLists, schemaText } from '../src/import-schema.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
@@ -68,6 +68,10 @@ function* mutations(line: unknown): Generator<unknown> {
 
 test('the schema that crs prints is the one generated from the validators', async () => {
   await expect(schemaText()).toMatchFileSnapshot('../../services/crs/src/import/schema.json');
+});
+
+test('the schema of a call in the OpenAPI document is the one generated from the validators', async () => {
+  await expect(callRecordText()).toMatchFileSnapshot('../../services/api-gateway/src/schema/call-record.json');
 });
 
 test('docs/import.md lists the fields that the validators read', async () => {

@@ -12,7 +12,7 @@ The properties of each component that values can't change. Environment variables
 api-gateway:
   listeners: { http: 8080, health: 50053 }
   public: api
-  dependsOn: { auth: [grpc], calls: [grpc], projects: [grpc], rate-limit: [grpc] }
+  dependsOn: { auth: [grpc], calls: [grpc], projects: [grpc], entities: [grpc], rate-limit: [grpc] }
 tool-gateway:
   listeners: { http: 8081, health: 50053 }
   public: tools

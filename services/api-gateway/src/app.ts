@@ -9,12 +9,13 @@ import { authenticate, type AuthenticationOptions } from './http/authentication.
 import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
+import { RECORDS_MS } from './routes/put-records.ts';
 
 /** Creates the app. It checks, in this order: the credential, the rate limit, the key, path and method, media types, and what the route checks. */
 export function createApp(
   context: Context,
   docs: Docs,
-  options: AuthenticationOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+  options: AuthenticationOptions & { publicUrl: string; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'api-gateway',
@@ -22,7 +23,7 @@ export function createApp(
     publicUrl: options.publicUrl,
     addressOf: (request) => fullAddressOf(options, request),
     refusals: { counts: options.refusals, addressOf: (request) => addressOf(options, request) },
-    timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
+    timeoutOf: ({ method, path }) => timeoutOf(method, path, options),
   });
   app.use(authenticate(options));
   app.use('/v1', decodablePath, routes(context));
@@ -32,6 +33,12 @@ export function createApp(
   });
   app.use(errorHandler(options.log));
   return listener;
+}
+
+/** Returns the deadline of a request, in milliseconds. */
+function timeoutOf(method: string, path: string, options: { readTimeoutMs: number; writeTimeoutMs: number }): number {
+  if (method === 'GET' || method === 'HEAD') return options.readTimeoutMs;
+  return path === '/v1/records' ? RECORDS_MS : options.writeTimeoutMs;
 }
 
 /** Escapes a path that Express can't decode and would refuse, so that it gets the same 404 as an unknown id. */

@@ -7,8 +7,9 @@ export const readConfig = settings({
   publicUrl: ['CRS_API_URL', origin],
   /** The origin of the tool gateway. The docs link to it. */
   toolsUrl: ['CRS_TOOLS_URL', origin.optional()],
+  entitiesAddress: ['CRS_ENTITIES_ADDRESS', hostPort],
   readTimeoutMs: ['CRS_READ_TIMEOUT_MS', milliseconds.default(5_000)],
-  /** The deadline of `POST /projects`. */
+  /** The deadline of a request that writes, except `POST /records`. */
   writeTimeoutMs: ['CRS_WRITE_TIMEOUT_MS', milliseconds.default(10_000)],
 });
 

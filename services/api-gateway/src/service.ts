@@ -1,7 +1,9 @@
-import { createGateway } from '@crs/kit/http/gateway';
+import { createGateway, type Gateway } from '@crs/kit/http/gateway';
+import { FairQueue } from '@crs/kit/limits/fair-queue';
 import type { Service, Runtime } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
@@ -9,27 +11,44 @@ import { buildDocs } from './docs/page.ts';
 import { Credentials } from './http/authentication.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
+import { RECORDS_MS } from './routes/put-records.ts';
 
 /** Creates the gateway of REST `/v1`, which authenticates and charges requests, and translates them to gRPC. It owns no data. */
 export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Service<{ http: string }> {
   const { readTimeoutMs, writeTimeoutMs } = config;
-  return createGateway(Math.max(readTimeoutMs, writeTimeoutMs), config, runtime, (gateway) => {
-    const { connect, lookUps } = gateway;
-    const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: readTimeoutMs });
-    const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs: readTimeoutMs });
-    const projects = connect(ProjectsServiceService, {
-      name: 'projects',
-      address: config.projectsAddress,
-      timeoutMs: writeTimeoutMs,
-    });
-    const credentials = new Credentials(auth, lookUps, runtime.log);
+  const longestMs = Math.max(readTimeoutMs, writeTimeoutMs, RECORDS_MS);
+  return createGateway(longestMs, config, runtime, (gateway) => {
+    const { limiter, lookUps, shutdown } = gateway;
+    const clients = connectAll(gateway, config, longestMs);
+    const bodies = new FairQueue(BODIES);
+    shutdown.defer('queue of bodies', () => bodies.close());
+    const credentials = new Credentials(clients.auth, lookUps, runtime.log);
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
       const document = buildDocument(publicUrl);
       const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(document)));
       const docs = buildDocs(document, { publicUrl, toolsUrl: config.toolsUrl });
       const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs, publicUrl };
-      return createApp({ calls, projects, openapi }, docs, options);
+      return createApp({ ...clients, limiter, bodies, openapi }, docs, options);
     };
   });
 }
+
+/** A body of records needs up to 64 MiB while it is read and passed on, so few are in memory at once. Waiting requests hold only what their sockets buffer. */
+const BODIES = { name: 'bodies', total: 4, perKey: 2, waitingPerKey: 100, waitingTotal: 1_000 };
+
+/** @param timeoutMs the longest deadline of a request; each call has the deadline of its own */
+function connectAll({ connect }: Gateway, config: ApiGatewayConfig, timeoutMs: number) {
+  const { authAddress, callsAddress, projectsAddress, entitiesAddress } = config;
+  return {
+    auth: connect(AUTH, { name: 'auth', address: authAddress, timeoutMs }),
+    calls: connect(CALLS, { name: 'calls', address: callsAddress, timeoutMs }),
+    projects: connect(PROJECTS, { name: 'projects', address: projectsAddress, timeoutMs }),
+    entities: connect(RecordsServiceService, { name: 'entities', address: entitiesAddress, timeoutMs }),
+  };
+}
+
+// One client for each service, because it has one circuit breaker.
+const AUTH = { ...AuthServiceService, ...RecordsServiceService };
+const CALLS = { ...CallsServiceService, ...RecordsServiceService };
+const PROJECTS = { ...ProjectsServiceService, ...RecordsServiceService };

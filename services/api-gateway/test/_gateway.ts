@@ -25,7 +25,7 @@ export interface Gateway {
 
 /** Starts a further gateway of the test environment, with these settings. It appends to the log of the environment. */
 export async function startGateway(world: World, settings: Partial<ApiGatewayConfig>): Promise<Gateway> {
-  const { auth, calls, projects, rateLimit } = world.stack.addresses;
+  const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
   const log = createLogger('api-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } });
   const service = createApiGateway(
     {
@@ -37,6 +37,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       drainMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       projectsAddress: projects,
+      entitiesAddress: entities,
       concurrency: 8,
       tenantConcurrency: 32,
       tenantMetrics: false,

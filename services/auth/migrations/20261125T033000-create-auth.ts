@@ -7,7 +7,7 @@ const TENANT_TABLES = ['organizations', 'users', 'user_identities', 'projects', 
 
 /**
  * Tenants, people, keys and project roles. Ids are unique within an organization, which comes first in every key. `key_directory`,
- * `domain_directory` and the tables of `ABOVE_TENANTS` stand above tenants and hold no tenant content.
+ * `domain_directory`, `assertion_issuers` and the tables of `ABOVE_TENANTS` stand above tenants and hold no tenant content.
  */
 export const createAuth: Migration = {
   name: '20261125T033000-create-auth',
@@ -28,7 +28,7 @@ export const createAuth: Migration = {
     await db.raw(`
       grant select, insert, update, delete on
         auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.api_keys, auth.key_directory,
-        auth.domain_directory, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
+        auth.domain_directory, auth.assertion_issuers, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
       grant select, insert, update on auth.operators to ${ROLE};
       grant select, insert, update (count), delete on auth.audit to ${ROLE};
       grant select, insert on auth.retired_keys to ${ROLE};
@@ -37,7 +37,7 @@ export const createAuth: Migration = {
 
   async down(db: Knex) {
     await db.raw(`drop table auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
-      auth.grants, auth.domain_directory, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
+      auth.grants, auth.assertion_issuers, auth.domain_directory, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
       auth.organizations`);
   },
 };
@@ -76,11 +76,13 @@ const TENANTS = `
     oidc_client_secret_encrypted bytea, -- null: a public client
     oidc_domains text[],
     oidc_email_proof text check (oidc_email_proof in ('claim', 'xms_edov', 'issuer')),
+    assertion_issuers text[] not null default '{}',
     -- Version of the settings that decide how calls are rendered.
     settings_version integer not null default 1,
     settings_changed_at timestamptz(3) not null default now(),
     constraint oidc_provider_is_whole check (
-      num_nulls(oidc_issuer, oidc_client_id, oidc_domains, oidc_email_proof) in (0, 4) and (oidc_issuer is not null or oidc_client_secret_encrypted is null))
+      num_nulls(oidc_issuer, oidc_client_id, oidc_domains, oidc_email_proof) in (0, 4) and (oidc_issuer is not null or oidc_client_secret_encrypted is null)),
+    constraint assertion_issuers_need_provider check (oidc_issuer is not null or assertion_issuers = '{}')
   );
 
   create table auth.users (
@@ -166,6 +168,13 @@ const ACCESS = `
   );
   create index domain_directory_by_organization on auth.domain_directory (organization);
 
+  -- The organization of each issuer of identity assertions. Readable without a tenant scope, because an assertion names only its issuer.
+  create table auth.assertion_issuers (
+    issuer text collate "C" primary key,
+    organization text collate "C" not null
+  );
+  create index assertion_issuers_by_organization on auth.assertion_issuers (organization);
+
   -- Consents of users to assistants. Each access token belongs to a grant, and is valid only while the grant is.
   create table auth.grants (
     organization text collate "C" not null,
@@ -183,6 +192,7 @@ const ACCESS = `
     foreign key (organization, user_id) references auth.users on delete cascade
   );
   create index grants_by_user on auth.grants (organization, user_id);
+  create unique index grants_managed on auth.grants (organization, user_id, client_id) where kind = 'managed';
 
   -- Equal refusals within a minute share an entry, which counts them: the count is all that the service's role may change in the trail.
   create table auth.audit (

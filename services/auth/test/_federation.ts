@@ -103,6 +103,7 @@ async function startFederation(): Promise<FederationWorld> {
       rateLimit: undefined,
       toolRateLimit: undefined,
       deleteLimit: undefined,
+      assertionIssuers: undefined,
       oidcProvider: { domains: DOMAINS[tenant], ...provider },
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));

@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/data/database';
+import { KEY_RIGHTS } from '@crs/kit/rpc/key-rights';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { createLogger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
@@ -120,7 +121,8 @@ async function connectToAuth(world: World) {
     },
     operate: (id?: string) => world.operator.operator(id),
     asOrganization: async (id: string) => {
-      const { callerTokens } = await auth.authenticateKey({ apiKey: await world.createKey(id), audiences: ['calls'] });
+      const apiKey = await world.createKey(id, { rights: [...KEY_RIGHTS] });
+      const { callerTokens } = await auth.authenticateKey({ apiKey, audiences: ['calls'] });
       // Auth accepts every caller token, because services pass their callers on to it.
       return { token: callerTokens['calls']! };
     },

@@ -1,6 +1,7 @@
 import { digestOf } from '@crs/kit/api-key';
-import { ANN, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import { ANN, assertionIssuerOf, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import * as keys from '../src/store/api-keys.ts';
+import * as issuers from '../src/store/assertion-issuers.ts';
 import * as audit from '../src/store/audit.ts';
 import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
@@ -41,27 +42,31 @@ export const statements: SendStatements[] = [
       audit.deleteOldEntries(180, 1_000),
     ];
   },
-  ({ id, annId }) => [
-    consents.insertConsent(id, {
-      kind: 'operator',
-      clientId: null,
-      grantId: 'grant_new',
-      userId: annId,
-      client: id,
-      scopes: [],
-      expiresInSeconds: 60,
-    }),
-    consents.findLiveConsent(id, GRANT),
-    consents.touchConsent(id, GRANT),
-    consents.listConsents(id),
-    consents.listConsentsOfUser(id, annId),
-  ],
+  ({ id, annId }) => {
+    const grant = { grantId: 'grant_new', userId: annId, client: id, scopes: [] };
+    const managed = { ...grant, grantId: 'grant_managed', clientId: 'client_a', expiresAt: new Date() };
+    return [
+      consents.insertConsent(id, { ...grant, kind: 'operator', clientId: null, expiresInSeconds: 60 }),
+      consents.findLiveConsent(id, GRANT),
+      consents.touchConsent(id, GRANT),
+      consents.listConsents(id),
+      consents.listConsentsOfUser(id, annId),
+      consents.putManagedConsent(id, managed),
+      consents.putManagedConsent(id, { ...managed, grantId: 'grant_again' }),
+      consents.revokeManagedConsents(id),
+    ];
+  },
   async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
   async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
   async ({ id }, query) => {
     const domain = `new.${id}.example`;
     await setDomains(query, id, [domain]);
     return [findDomainOwner(domain)];
+  },
+  async ({ id }, query) => {
+    const issuer = `https://new.${id}.example`;
+    await issuers.setIssuers(query, id, [issuer]);
+    return [issuers.findIssuerOwner(issuer), issuers.lockListedIssuer(id, assertionIssuerOf(id))];
   },
   async ({ id }, query) => {
     await query(erasures.markOrganization(id));

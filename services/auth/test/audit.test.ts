@@ -24,6 +24,7 @@ const settings = (name?: string) => ({
     toolRateLimit: undefined,
     deleteLimit: undefined,
     oidcProvider: undefined,
+    assertionIssuers: undefined,
   },
 });
 const trail = async (tenant?: string, limit = 0) =>

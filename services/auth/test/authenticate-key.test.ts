@@ -90,6 +90,7 @@ describe('a valid key', () => {
       toolRateLimit: undefined,
       deleteLimit: undefined,
       oidcProvider: undefined,
+      assertionIssuers: undefined,
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(ACME));
     const changed = await authenticate(acme);

@@ -8,6 +8,7 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { createToken } from '@crs/testing/credentials';
 import { tenant } from '@crs/testing/world';
 import { ANN, failureOf, organization, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
@@ -19,14 +20,17 @@ type Needs = KeyAccess | readonly OAuthScope[] | 'none';
 const READ: KeyAccess = { rights: ['read'] };
 const READ_SURFACE: KeyAccess = { rights: ['read'], writeSurface: true };
 const WRITE: KeyAccess = { rights: ['write'], writeSurface: true };
+const INGEST: KeyAccess = { rights: ['ingest'] };
+const RECORDS: KeyAccess = { rights: ['ingest', 'delete'] };
 type Definition = Record<string, { requestStream: boolean; requestDeserialize: (bytes: Buffer) => unknown }>;
 type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
 
 /** Rights by service and RPC. An RPC that isn't listed here fails the tests. */
 const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
   auth: [
-    AuthServiceService,
+    { ...AuthServiceService, ...RecordsServiceService },
     {
+      putRecords: RECORDS,
       authenticateKey: 'none',
       authenticateToken: 'none',
       listCallerKeys: 'none',
@@ -34,20 +38,21 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       getVisibilityVersion: OAUTH_SCOPES,
       getViewSettings: READ,
       resolveProfiles: WRITE,
-      resolveReferences: 'none',
-      describeReferences: 'none',
+      resolveReferences: RECORDS,
+      describeReferences: INGEST,
       grantProject: WRITE,
       listProjectPeople: { rights: ['read', 'write'], writeSurface: true },
-      putProjectGrants: 'none',
+      putProjectGrants: INGEST,
       recordAudit: 'none',
       checkOperator: 'none',
       recordRefusal: 'none',
       recordKeyAction: { rights: KEY_RIGHTS },
-    } satisfies Record<keyof AuthServiceService, Needs>,
+    } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [
-    CallsServiceService,
+    { ...CallsServiceService, ...RecordsServiceService },
     {
+      putRecords: RECORDS,
       listOrganizationCalls: READ,
       getOrganizationCall: READ,
       listOrganizationChanges: READ,
@@ -55,20 +60,24 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       getUserCall: ['calls:read'],
       // The tool `list_projects` shows them, and its scope suffices.
       listProjectSegments: ['projects:read'],
-    } satisfies Record<keyof CallsServiceService, Needs>,
+    } satisfies Record<keyof CallsServiceService | 'putRecords', Needs>,
   ],
   projects: [
-    ProjectsServiceService,
+    { ...ProjectsServiceService, ...RecordsServiceService },
     {
+      putRecords: RECORDS,
       listBillingOffices: READ_SURFACE,
       createProject: WRITE,
       getProject: READ_SURFACE,
       listUserProjects: ['projects:read'],
-    } satisfies Record<keyof ProjectsServiceService, Needs>,
+    } satisfies Record<keyof ProjectsServiceService | 'putRecords', Needs>,
   ],
   entities: [
-    EntitiesServiceService,
-    { listUserEntities: ['entities:read'] } satisfies Record<keyof EntitiesServiceService, Needs>,
+    { ...EntitiesServiceService, ...RecordsServiceService },
+    { putRecords: RECORDS, listUserEntities: ['entities:read'] } satisfies Record<
+      keyof EntitiesServiceService | 'putRecords',
+      Needs
+    >,
   ],
 };
 const rpcs = Object.entries(NEEDS).flatMap(([service, [definition, needs]]) =>

@@ -87,6 +87,15 @@ it('an operator ends the sessions of a user', async () => {
   expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] })))?.kind).toBe('unauthenticated');
 });
 
+it('an operator lists issuers of identity assertions, and empties the list', async () => {
+  const issuer = `https://assertions.${ACME}.example`;
+  const set = await crs(['org', 'update', ACME, ...SET, '--assertion-issuers', issuer, '--json']);
+  expect(JSON.parse(set.stdout)).toMatchObject({ organization_id: ACME, assertion_issuers: [issuer] });
+  expect((await crs(['org', 'update', ACME, '--oidc-issuer', 'none'])).stderr).toContain('add --assertion-issuers none');
+  const none = await crs(['org', 'update', ACME, '--oidc-issuer', 'none', '--assertion-issuers', 'none', '--json']);
+  expect(JSON.parse(none.stdout)).toMatchObject({ oidc_provider: null, assertion_issuers: [] });
+});
+
 it('an operator shows one organization, with the same output as in the list', async () => {
   const output = await crs(['org', 'show', ACME, '--json']);
   expect(output).toMatchObject({ status: 0, stderr: '' });

@@ -45,6 +45,7 @@ describe('an imported organization', () => {
     expect(await stored(id)).toEqual({
       organizationId: id,
       oidcRedirectUri: `http://tools.example/sign-in/callback/${id}`,
+      assertionIssuers: [],
       name: '',
       writeSurface: false,
       anonymizeInterviewees: false,

@@ -24,6 +24,7 @@ const NOTHING = {
   rateLimit: undefined,
   toolRateLimit: undefined,
   deleteLimit: undefined,
+  assertionIssuers: undefined,
 };
 const set = async (oidcProvider: Partial<OidcProviderSettings>, organizationId: string = ACME, by?: CallOptions) => {
   const settings = { ...NOTHING, oidcProvider: { domains: [], ...oidcProvider } };

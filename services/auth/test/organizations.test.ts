@@ -20,6 +20,7 @@ const ABSENT: OrganizationSettings = {
   toolRateLimit: undefined,
   deleteLimit: undefined,
   oidcProvider: undefined,
+  assertionIssuers: undefined,
 };
 const create = async (id: string, settings: Partial<OrganizationSettings> = {}) => {
   const request = { settings: { ...ABSENT, name: `The ${id}`, ...settings } };
@@ -88,6 +89,7 @@ describe('a new organization', () => {
       organizationId: id,
       name: `The ${id}`,
       oidcRedirectUri: `http://tools.example/sign-in/callback/${id}`,
+      assertionIssuers: [],
       ...DEFAULTS,
       createdAt: expect.any(Date),
     });
@@ -149,7 +151,7 @@ describe('a change of settings', () => {
   it('keeps omitted settings', async () => {
     const start = await update(ACME, ALL_SET);
     expect(start).toMatchObject(ALL_SHOWN);
-    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider'>>[] = [
+    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider' | 'assertionIssuers'>>[] = [
       { name: 'Another' },
       { writeSurface: false },
       { anonymizeInterviewees: false },

@@ -10,7 +10,7 @@ import { authorizePath, Browser, CALLBACK, connectAssistant, pkce, refresh, regi
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 /** The limit of payloads per model, in these tests. */
-const MOST = { Interaction: 3, Client: 3, ReplayDetection: 3 };
+const MOST = { Interaction: 3, Client: 3, ReplayDetection: 3, UsedAssertion: 3 };
 
 /** Not the shared environment: these tests delete the sign-in state of everybody, and replace the key that signs tokens. */
 let world: AuthWorld;
@@ -139,7 +139,7 @@ describe('data stored for unauthenticated clients', () => {
     await world.rows(
       `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at)
         select model, sha256(n::text::bytea), '', now() + n * interval '1 hour'
-        from generate_series(20, 29) n, unnest(array['Interaction', 'Client', 'Grant']) model`,
+        from generate_series(20, 29) n, unnest(array['Interaction', 'Client', 'Grant', 'UsedAssertion']) model`,
     );
     await world.rows(
       `insert into auth.throttles (bucket, tries, resets_at) select n::text::bytea, 1, now() + interval '1 hour' from generate_series(1, 9) n`,
@@ -153,6 +153,7 @@ describe('data stored for unauthenticated clients', () => {
       { model: 'Client', left: 8 },
       { model: 'Grant', left: 10 },
       { model: 'Interaction', left: 8 },
+      { model: 'UsedAssertion', left: 8 },
     ]);
     expect(await world.rows('select 1 from auth.throttles')).toHaveLength(3);
   });

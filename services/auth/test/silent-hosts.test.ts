@@ -112,20 +112,22 @@ describe('a host of metadata documents that never responds', () => {
   });
 });
 
-describe('an organization’s provider that never responds', () => {
-  const provide = async (tenant: string, issuer: string) => {
-    const settings = {
-      name: undefined,
-      writeSurface: undefined,
-      anonymizeInterviewees: undefined,
-      allowedFields: undefined,
-      rateLimit: undefined,
-      toolRateLimit: undefined,
-      deleteLimit: undefined,
-      oidcProvider: { domains: [`${tenant}.example`], ...CLIENT, issuer },
-    };
-    await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));
+const provide = async (tenant: string, issuer: string, assertionIssuers?: { issuers: string[] }) => {
+  const settings = {
+    name: undefined,
+    writeSurface: undefined,
+    anonymizeInterviewees: undefined,
+    allowedFields: undefined,
+    rateLimit: undefined,
+    toolRateLimit: undefined,
+    deleteLimit: undefined,
+    assertionIssuers,
+    oidcProvider: { domains: [`${tenant}.example`], ...CLIENT, issuer },
   };
+  await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));
+};
+
+describe('an organization’s provider that never responds', () => {
   const pageOf = async (tenant: string) => {
     const b = browser();
     const { page } = await b.open(authorizePath(clientId, pkce().challenge, { organization: tenant }));
@@ -173,5 +175,29 @@ describe('an organization’s provider that never responds', () => {
     isOver = true;
     hangUp();
     await all;
+  });
+});
+
+describe('an issuer of identity assertions that never responds', () => {
+  it('keeps only a few requests waiting, and does not block the issuer of another organization', async () => {
+    const issuers = { p0: `https://${silent[0]!.host}`, good: idp.issuer };
+    for (const [tenant, issuer] of Object.entries(issuers)) await provide(tenant, issuer, { issuers: [issuer] });
+    const client = { name: 'x', redirectUris: ['https://client.example/'], withSecret: false };
+    const created = await world.operator.auth.createClient(client, await world.operate());
+    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+    const send = (iss: string) => {
+      const assertion = `${encode({ alg: 'ES256', typ: 'oauth-id-jag+jwt' })}.${encode({ iss })}.AAAA`;
+      const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+      return browser().send('/token', { form: { grant_type, assertion, client_id: created.client!.clientId } });
+    };
+    silent[0]!.connections = 0;
+    const { answers, end } = stall(10, () => send(issuers.p0));
+    await expect.poll(() => answers.length).toBe(10 - PER_KEY);
+    expect(statusesOf(answers)).toEqual(times(10 - PER_KEY, 503));
+    expect(answers[0]!.headers.get('retry-after')).toBe('2');
+    expect(silent[0]!.connections).toBe(1);
+    expect((await send(issuers.good)).status).toBe(400);
+    expect(answers).toHaveLength(10 - PER_KEY);
+    expect(statusesOf(await end())).toEqual([...times(PER_KEY, 400), ...times(10 - PER_KEY, 503)]);
   });
 });

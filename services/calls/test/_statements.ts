@@ -5,7 +5,7 @@ import { CALL, callLine, PROJECT, type SendStatements } from '@crs/testing/tenan
 import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.ts';
 import { fieldMaskOf } from '../src/domain/view.ts';
 import * as erase from '../src/store/erase.ts';
-import { exportCalls } from '../src/store/export-calls.ts';
+import { exportCalls, findCalls, findLengths } from '../src/store/export-calls.ts';
 import * as feed from '../src/store/feed.ts';
 import { getCall } from '../src/store/get-call.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
@@ -44,6 +44,8 @@ export const statements: SendStatements[] = [
     getUserCall(id, annId, [PROJECT], CALL, true),
     projectSegments(id, [PROJECT]),
     exportCalls(id, ''),
+    findCalls(id, [CALL]),
+    findLengths(id, [CALL]),
     feed.findFeedSecret(id),
     listChanges(id, FEED_PAGE),
     listChangesWithDetails(id, FEED_PAGE, VIEW),
@@ -51,8 +53,8 @@ export const statements: SendStatements[] = [
     importCalls.discardPlans(),
   ],
   async ({ id, annId }, query, connection) => {
-    const call = preparedCall(id);
-    await importCalls.stageCalls(query, connection, [call]);
+    const { row, ...call } = preparedCall(id);
+    await importCalls.stageCalls(query, connection, [{ row, position: 0 }]);
     const stored = await query(importCalls.findStored(id, [CALL]));
     const notes = call.notes.map(({ text }) => ({ userId: annId, text: text! }));
     // With another hash of its references, the call is written again.
@@ -81,6 +83,6 @@ const lineOf = (id: string) => Buffer.from(JSON.stringify(callLine(id)));
 
 function preparedCall(id: string): PreparedCall {
   const parsed = prepare(lineOf(id));
-  if (!('record' in parsed) || parsed.record.deleted) throw new Error('The line is refused.');
+  if (!('record' in parsed) || !('row' in parsed.record)) throw new Error('The line is refused.');
   return parsed.record;
 }

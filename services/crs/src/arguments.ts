@@ -38,6 +38,14 @@ export function oidcIssuer(text: string): string {
   throw new InvalidArgumentError('It must be an https URL, like https://login.acme.example, or none.');
 }
 
+/** Parses issuers of identity assertions. @returns an empty list for `none` */
+export function assertionIssuers(text: string): { issuers: string[] } {
+  if (text === 'none') return { issuers: [] };
+  const issuers = commaList(text);
+  if (issuers.every((issuer) => URL.parse(issuer)?.protocol === 'https:')) return { issuers };
+  throw new InvalidArgumentError('It must be https URLs with commas between them, like https://acme.okta.com, or none.');
+}
+
 /** Parses a list with commas between its items. Rejects an empty text: it may come from an unset variable, and must not mean all. */
 export function names(text: string): string[] {
   const named = commaList(text);

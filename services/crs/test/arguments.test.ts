@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   allowedFields,
+  assertionIssuers,
   domains,
   duration,
   limit,
@@ -61,6 +62,17 @@ describe('the arguments for an OpenID provider', () => {
 
   test.each(['', ',', 'acme', 'acme.example,', 'ann@acme.example', 'a b.example'])('refuse the domains %j', (text) =>
     expect(() => domains(text)).toThrow('commas between'),
+  );
+});
+
+describe('the argument for assertion issuers', () => {
+  test.each([
+    ['https://acme.example, https://b.test/x', ['https://acme.example', 'https://b.test/x']],
+    ['none', []],
+  ])('may be %j', (text, issuers) => expect(assertionIssuers(text)).toEqual({ issuers }));
+
+  test.each(['', 'None', 'acme.example', 'https://acme.example,', 'https://acme.example,none'])('refuses %j', (text) =>
+    expect(() => assertionIssuers(text)).toThrow('https URLs with commas between'),
   );
 });
 

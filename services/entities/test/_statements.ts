@@ -15,6 +15,8 @@ export const statements: SendStatements[] = [
     listEntities(id, { ...PAGE, after: LATER }),
     entities.exportEntities(id, null),
     entities.findStored(id, [PROJECT]),
+    entities.findEntities(id, [PROJECT]),
+    entities.findLengths(id, [PROJECT]),
     entities.deleteEntities(id, [PROJECT]),
   ],
   ({ id }) => [entities.eraseEntities(id, FIRST)],

@@ -150,6 +150,7 @@ export async function fill(world: World, name = 'acme'): Promise<Filled> {
     [id],
   );
   await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
+  await world.query(`insert into auth.assertion_issuers values ('https://' || $1 || '.example', $1)`, [id]);
   return { id, key, created, ann: await userToken(world, id, ANN) };
 }
 

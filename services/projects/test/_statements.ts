@@ -37,6 +37,7 @@ export const statements: SendStatements[] = [
   ({ id }) => [
     projects.getProject(id, PROJECT),
     projects.findProjects(id, [PROJECT]),
+    projects.findLengths(id, [PROJECT]),
     projects.exportProjects(id, null),
     listProjects(id, { ...PAGE, after: null }),
     listProjects(id, { ...PAGE, after: LATER }),

@@ -9,6 +9,8 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: ErrorCode;
   readonly headers: Record<string, string>;
+  /** Further facts for programs, in the error envelope. */
+  details: unknown[] | undefined;
 
   constructor(status: number, code: ErrorCode, message: string, headers: Record<string, string> = {}, cause?: unknown) {
     super(message, { cause });
@@ -74,6 +76,6 @@ function retryAfter(error: ServiceError): Record<string, string> {
 }
 
 /** Returns the media type and the body of a refusal as an error envelope in JSON. */
-export function renderEnvelope({ code, message }: Refusal, requestId: string): [type: string, body: string] {
-  return ['application/json', JSON.stringify({ error: { code, message, request_id: requestId } })];
+export function renderEnvelope({ code, message, details }: Refusal, requestId: string): [type: string, body: string] {
+  return ['application/json', JSON.stringify({ error: { code, message, request_id: requestId, details } })];
 }

@@ -2,8 +2,8 @@ import type { Counter } from '@opentelemetry/api';
 import { REASONS, toServiceError, type ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { meter } from '../process/telemetry.ts';
-import { admit } from './admitted-callers.ts';
-import type { Identity, OperatorIdentity, Verifier } from './identity.ts';
+import { admit, type AdmittedCallers } from './admitted-callers.ts';
+import type { Identity, Verifier } from './identity.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights, type IncomingCall } from './operators.ts';
 
 /** Admits the caller, then calls `handle`. */
@@ -14,11 +14,15 @@ export type Interceptor = (
 
 const REFUSALS = new Set(['unauthenticated', 'permission_denied']);
 
-/** The interceptor of an RPC for operators. It gets the operator's rights from auth, and audits each call that fails. */
+/**
+ * The interceptor of an RPC that admits operators. It gets the operator's rights from auth, and audits each call that fails, but not those of other
+ * callers that the RPC admits.
+ */
 export function operatorInterceptor(
-  access: Access,
+  callers: AdmittedCallers & { operator: Access },
   { name, verify, operators, log }: { name: string; verify: Verifier; operators?: OperatorDirectory; log: Logger },
 ): Interceptor {
+  const access = callers.operator;
   if (!operators) throw new Error(`${access.action} admits operators: the listener needs a directory of them.`);
   const refusals = operatorRefusals();
   const record = async (error: ServiceError, { token, address }: IncomingCall) => {
@@ -29,13 +33,17 @@ export function operatorInterceptor(
   };
   return async (call, handle) => {
     let admitted = false;
+    let isOther = false;
     try {
-      const identity = (await admit({ operator: access }, call.token, verify)) as OperatorIdentity;
+      const identity = await admit(callers, call.token, verify);
+      isOther = identity?.kind !== 'operator';
+      if (identity?.kind !== 'operator') return await handle(identity, undefined);
       const rights = await operators.rightsOf(identity, call);
       checkAccess(access, rights, identity.organization);
       admitted = true;
       return await handle(identity, rights);
     } catch (thrown) {
+      if (isOther) throw thrown;
       const error = toServiceError(thrown);
       const isRefusal = !admitted && REFUSALS.has(error.kind);
       if (isRefusal) refusals.add(1, { reason: error.reason });

@@ -18,7 +18,7 @@ import type { Tls } from '../process/tls.ts';
 import { admit, type AdmittedCallers } from './admitted-callers.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
 import { operatorInterceptor, type Interceptor } from './operator-interceptor.ts';
-import type { OperatorDirectory, OperatorRights, IncomingCall } from './operators.ts';
+import type { Access, OperatorDirectory, OperatorRights, IncomingCall } from './operators.ts';
 import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
 
@@ -88,8 +88,8 @@ export interface ServeOptions {
 /** Subtracted from the caller's deadline, so that the callee reports a timeout before the caller gives up. */
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 15 s. */
-export const FINISH_MS = 16_000;
+/** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 30 s. */
+export const FINISH_MS = 31_000;
 
 /** Serves gRPC, with health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop. */
 export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
@@ -137,8 +137,7 @@ function implement(
 ): UntypedHandleCall {
   const { name, log } = options;
   const { callers } = target;
-  const access = 'operator' in callers ? callers.operator : undefined;
-  const intercept = access ? operatorInterceptor(access, options) : callerInterceptor(callers, options.verify);
+  const intercept = admitsOperators(callers) ? operatorInterceptor(callers, options) : callerInterceptor(callers, options.verify);
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to handle a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
@@ -227,6 +226,10 @@ function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   const peer = call.getPeer();
   const address = peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
   return address.replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+function admitsOperators(callers: AdmittedCallers): callers is AdmittedCallers & { operator: Access } {
+  return 'operator' in callers;
 }
 
 function callerInterceptor(callers: AdmittedCallers, verify: Verifier): Interceptor {

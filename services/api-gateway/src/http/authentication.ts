@@ -16,6 +16,7 @@ import { unauthorized } from './refusal.ts';
 
 export interface AuthenticationOptions extends AddressCharging {
   credentials: Credentials;
+  readTimeoutMs: number;
   queue: RequestQueue;
   refusals: RefusalCounts;
 }
@@ -24,6 +25,8 @@ export interface AuthenticationOptions extends AddressCharging {
 interface Authenticated {
   /** Auth's response about the key. */
   credential: AuthenticateKeyResponse;
+  /** The client's IP address, for the audit trail. */
+  address: string;
   /** Waits for the request's slot. */
   enter: () => Promise<void>;
 }
@@ -39,13 +42,15 @@ export function authenticate(options: AuthenticationOptions) {
     let check = addressCheck(addressOf(options, request), options.addressLimit);
     let whose = 'this address';
     try {
-      const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
-      requireNetwork(credential, fullAddressOf(options, request));
+      const deadline = Math.min(state.deadline, Date.now() + options.readTimeoutMs);
+      const credential = await options.credentials.resolve(authorization, { deadline, check });
+      const address = fullAddressOf(options, request);
+      requireNetwork(credential, address);
       const { callerTokens, organizationId, keyId, rateLimit } = credential;
       state.callerToken = callerTokens;
       Object.assign(state.logFields, { organization: organizationId, key_id: keyId });
       const enter = () => options.queue.enter(organizationId, response);
-      response.locals['authenticated'] = { credential, enter } satisfies Authenticated;
+      response.locals['authenticated'] = { credential, address, enter } satisfies Authenticated;
       check = { kind: 'organization', id: organizationId, rule: rateLimit! };
       whose = 'the organization';
     } catch (error) {
@@ -86,7 +91,7 @@ function requireNetwork(credential: AuthenticateKeyResponse, address: string): v
 }
 
 /**
- * Refuses requests without a valid key, and makes the others wait for their slot. A POST waits only after its body has arrived, see `readBody`.
+ * Refuses requests without a valid key, and makes the others wait for their slot. One with a body waits only after that has arrived, see `readBody`.
  * @throws Refusal 401, or ServiceError if auth is unavailable
  */
 export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
@@ -96,12 +101,14 @@ export async function requireKey(request: Request, response: Response, next: Nex
     if (error instanceof ForeignNetwork) throw unauthorized(error, error.message);
     throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
   }
-  if (request.method !== 'POST') await authenticated.enter();
+  if (!WITH_BODY.has(request.method)) await authenticated.enter();
   next();
 }
 
-/** The services that the routes call. */
-const SERVICES = ['calls', 'projects'];
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** The services that the routes call, besides auth, which accepts the tokens of all. */
+const SERVICES = ['calls', 'projects', 'entities'];
 
 /** Exchanges API keys for caller tokens. Calls auth once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {

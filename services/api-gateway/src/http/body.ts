@@ -2,9 +2,11 @@ import { parse } from 'content-type';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { readBody as readBytes } from '@crs/kit/http/body';
+import { checkBodyHeaders, readBody as readBytes, type BodyLimits } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
+import { stateOf } from '@crs/kit/http/request';
 import { parseLine } from '@crs/records/import-record';
+import type { Context } from '../route.ts';
 import { authenticatedOf } from './authentication.ts';
 
 /**
@@ -13,9 +15,7 @@ import { authenticatedOf } from './authentication.ts';
  * @throws Refusal 415 or 413, ServiceError invalid_argument with the field's name
  */
 export async function readBody<S extends z.ZodType>(request: Request, response: Response, schema: S): Promise<z.output<S>> {
-  if (!isJson(request.headers['content-type'])) {
-    throw new Refusal(415, 'bad_request', 'The body must be JSON in UTF-8: send "Content-Type: application/json".');
-  }
+  requireType(request, JSON_BODY);
   const bytes = await readBytes(request);
   await authenticatedOf(response)!.enter();
   const result = parseLine(schema, bytes);
@@ -23,8 +23,44 @@ export async function readBody<S extends z.ZodType>(request: Request, response: 
   return result.record;
 }
 
-/** Whether a `Content-Type` is JSON, with the charset UTF-8 or without one. */
-function isJson(contentType = ''): boolean {
-  const { type, parameters } = parse(contentType);
-  return type === 'application/json' && (parameters['charset'] ?? 'utf-8').toLowerCase() === 'utf-8';
+export interface BodyType {
+  mediaType: string;
+  /** What the body must be, for people. */
+  format: string;
+}
+
+export const JSON_BODY: BodyType = { mediaType: 'application/json', format: 'JSON' };
+export const NDJSON_BODY: BodyType = { mediaType: 'application/x-ndjson', format: 'JSON lines' };
+
+/**
+ * Reads a body of records, which may be large, and then waits for the request's slot. Few of them are in memory at once: the request takes a slot of
+ * their own before its body is read, and holds it while `work` runs. The body of a waiting request stays with the client.
+ * @throws Refusal 415 or 413, ServiceError resource_exhausted if there is no slot in time, and what `work` throws
+ */
+export async function withRecords(
+  { bodies }: Context,
+  request: Request,
+  response: Response,
+  { maxBytes, withinMs, ...type }: BodyLimits & BodyType,
+  work: (body: Buffer) => Promise<void>,
+): Promise<void> {
+  requireType(request, type);
+  checkBodyHeaders(request, maxBytes);
+  const state = stateOf(response);
+  const { credential, enter } = authenticatedOf(response)!;
+  const release = await bodies.acquire(credential.organizationId, state);
+  try {
+    const body = await readBytes(request, { maxBytes, withinMs: Math.min(withinMs, state.deadline - Date.now()) });
+    await enter();
+    await work(body);
+  } finally {
+    release();
+  }
+}
+
+/** Checks the `Content-Type`, which may have the charset UTF-8 or none. @throws Refusal 415 */
+function requireType(request: Request, { mediaType, format }: BodyType): void {
+  const { type, parameters } = parse(request.headers['content-type'] ?? '');
+  if (type === mediaType && (parameters['charset'] ?? 'utf-8').toLowerCase() === 'utf-8') return;
+  throw new Refusal(415, 'bad_request', `The body must be ${format} in UTF-8: send "Content-Type: ${mediaType}".`);
 }

@@ -1,8 +1,8 @@
 /** Builds the OpenAPI document from the routes. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
-import type { Route } from '../route.ts';
+import type { Route, Success } from '../route.ts';
 import { ROUTES } from '../routes/index.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
 
@@ -16,6 +16,11 @@ const TAGS = [
     description:
       'Creates and reads projects, and lists the billing offices that projects may name. Only for organizations that are enabled for the **write surface**; others get 404.',
   },
+  {
+    name: 'Records',
+    description:
+      'Stores, changes and deletes what this API reads. Only for keys with the right `ingest` or `delete`; others get 404.',
+  },
   { name: 'About', description: 'The API itself.' },
 ];
 
@@ -28,7 +33,7 @@ export function buildDocument(publicUrl: string): Record<string, unknown> {
       version: VERSION,
       summary: 'Call records and projects of an organization.',
       description:
-        'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.',
+        'Reads and stores an organization’s call records (expert interviews and recorded meetings), and creates its projects. The guides are at `/docs`.',
       contact: { name: 'The operator of this service' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -36,9 +41,9 @@ export function buildDocument(publicUrl: string): Record<string, unknown> {
     security: [{ apiKey: [] }],
     tags: TAGS,
     paths: Object.fromEntries(
-      Object.entries(ROUTES).map(([path, route]) => [
+      Object.entries(ROUTES).map(([path, routes]) => [
         path.replace(/:(\w+)/g, '{$1}'),
-        { [route.method]: operationObject(route) },
+        Object.fromEntries(routes.map((route) => [route.method, operationObject(route)])),
       ]),
     ),
     components: {
@@ -58,12 +63,14 @@ export function buildDocument(publicUrl: string): Record<string, unknown> {
 }
 
 function bodySchemas(): Record<string, JsonSchema> {
-  const bodies = Object.values(ROUTES).flatMap(({ body }) => body ?? []);
-  return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
+  const bodies = Object.values(ROUTES).flatMap((routes) => routes.flatMap(({ body }) => body ?? []));
+  return Object.fromEntries(
+    bodies.map(({ name, schema }) => [name, schema instanceof z.ZodType ? requestSchema(schema) : schema]),
+  );
 }
 
 function operationObject(route: Route): object {
-  const { success, body } = route;
+  const { success, otherSuccess, body } = route;
   const isTagged = route.method === 'get' && !success.untagged;
   const parameters = [
     ...parametersIn('path', route.path),
@@ -82,18 +89,28 @@ function operationObject(route: Route): object {
       requestBody: {
         description: body.description,
         required: true,
-        content: { 'application/json': { schema: { $ref: `#/components/schemas/${body.name}` }, examples: body.examples } },
+        content: {
+          [body.mediaType ?? 'application/json']: {
+            schema: { $ref: `#/components/schemas/${body.name}` },
+            examples: body.examples,
+          },
+        },
       },
     }),
     responses: {
-      [success.status]: {
-        description: success.description,
-        headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...(success.headers ?? [])]),
-        content: { 'application/json': { schema: refTo(success.schema), examples: success.examples } },
-      },
+      [success.status]: successOf(success, isTagged),
+      ...(otherSuccess && { [otherSuccess.status]: successOf(otherSuccess, false) }),
       ...(isTagged && { 304: NOT_MODIFIED }),
       ...refusalsOf(route),
     },
+  };
+}
+
+function successOf({ description, schema, examples, headers = [] }: Success, isTagged: boolean): object {
+  return {
+    description,
+    headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...headers]),
+    ...(schema && { content: { 'application/json': { schema: refTo(schema), examples } } }),
   };
 }
 

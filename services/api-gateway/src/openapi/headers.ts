@@ -42,7 +42,7 @@ const HEADERS = {
     example: 'Bearer',
   },
   Location: {
-    description: 'Path of the new project.',
+    description: 'Path of the new project or call.',
     schema: { type: 'string', format: 'uri-reference' },
     example: '/v1/projects/6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813',
   },

@@ -65,7 +65,7 @@ export function refusalsOf({ refusals, access }: Route): Record<string, object> 
   return Object.fromEntries([...shared, ...own]);
 }
 
-function responseOf(status: number, { when, message }: RefusalExample): object {
+function responseOf(status: number, { when, message, details }: RefusalExample): object {
   const code = codeOf(status);
   return {
     description: `${when} Code \`${code}\`.`,
@@ -73,7 +73,9 @@ function responseOf(status: number, { when, message }: RefusalExample): object {
     content: {
       'application/json': {
         schema: refTo(errorEnvelope),
-        examples: { [code]: { summary: when, value: { error: { code, message, request_id: REQUEST_ID } } } },
+        examples: {
+          [code]: { summary: when, value: { error: { code, message, request_id: REQUEST_ID, ...(details && { details }) } } },
+        },
       },
     },
   };

@@ -63,6 +63,18 @@ export const pagination = namedObject('Pagination', 'The position of this page i
     .meta({ description: 'The number of pages; 1 if nothing matches. Read pages until `page` equals it.', examples: [3] }),
 });
 
+export const lineError = namedObject('LineError', 'Why a line was refused.', {
+  line: z
+    .int32()
+    .min(1)
+    .meta({ description: 'Position in the body; the first line is 1. Blank lines count.', examples: [3] }),
+  field: z
+    .string()
+    .nullable()
+    .meta({ description: 'The field at fault; null if it is the whole line.', examples: ['project_id'] }),
+  reason: z.string().meta({ description: 'Continues a sentence that begins with the field.', examples: ['must be a UUID'] }),
+});
+
 export const errorEnvelope = namedObject('Error', 'The body of every response with a status of 400 or above.', {
   error: z
     .strictObject({
@@ -74,6 +86,10 @@ export const errorEnvelope = namedObject('Error', 'The body of every response wi
         .string()
         .regex(/^[0-9a-f]{32}$/)
         .describe('The same as `X-Request-Id`. Log it, and quote it when you contact support.'),
+      details: z
+        .array(lineError)
+        .optional()
+        .describe('The refused lines of `POST /records` with `on_refusal=abort`. Otherwise absent.'),
     })
     .describe('Why the request failed.'),
 });

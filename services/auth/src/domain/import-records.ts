@@ -47,14 +47,23 @@ const organization = z
     return { type, organization: id, change };
   });
 
-const user = z.strictObject({
+const profile = {
   type: z.literal('user'),
   organization: organizationId,
   email: email.describe('Identifies the user.'),
   name: kept(text(1, 200)).describe('Name for people.'),
+};
+
+const user = z.strictObject({
+  ...profile,
   password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe('Hard to guess. A user who has a password keeps it.'),
   disabled: kept(z.boolean()).describe('True disables the user, as `crs user disable` does. False changes nothing.'),
 });
+
+/** A line of type `user` that a key may send. It can neither set a password nor disable a user. */
+export const profileLine = z
+  .discriminatedUnion('type', [z.strictObject(profile)])
+  .transform((line): UserRecord => ({ ...line, password: undefined, disabled: undefined }));
 
 /** A line of type `organization` or `user`. */
 export const authLine = z.discriminatedUnion('type', [organization, user]);

@@ -36,7 +36,7 @@ export function changeOidcProvider(
 ): OidcProviderChange {
   if (!settings) return {};
   if (settings.issuer === '') return NO_PROVIDER;
-  const oidcIssuer = settings.issuer === undefined ? before?.oidcIssuer : parseIssuer(settings.issuer);
+  const oidcIssuer = settings.issuer === undefined ? before?.oidcIssuer : parseIssuer('oidc_issuer', settings.issuer);
   if (!oidcIssuer) throw invalid('oidc_issuer', 'is required, as there is no OpenID provider yet');
   const isNewIssuer = oidcIssuer !== before?.oidcIssuer;
 
@@ -87,13 +87,18 @@ export function redirectUriOf(toolsUrl: string, organization: string): string {
   return `${toolsUrl}/sign-in/callback/${organization}`;
 }
 
-/** Normalizes the URL, because linked accounts are found by the issuer. */
-function parseIssuer(text: string): string {
-  const url = URL.parse(requireText('oidc_issuer', text, 1, 500));
+/** @returns the normalized URL @throws ServiceError invalid_argument that names the field */
+export function parseIssuer(field: string, text: string): string {
+  const url = URL.parse(requireText(field, text, 1, 500));
   if (!url || url.protocol !== 'https:' || url.username || url.password || url.search || url.hash)
-    throw invalid('oidc_issuer', 'must be an https URL without credentials, query and fragment');
+    throw invalid(field, 'must be an https URL without credentials, query and fragment');
   if (ENTRA_HOST.test(url.hostname) && ANY_TENANT.test(url.pathname))
-    throw invalid('oidc_issuer', "must be your own tenant's, such as https://login.microsoftonline.com/TENANT-ID/v2.0");
+    throw invalid(field, "must be your own tenant's, such as https://login.microsoftonline.com/TENANT-ID/v2.0");
+  return normalizeIssuer(url);
+}
+
+/** Settings and linked accounts have this form of an issuer. */
+export function normalizeIssuer(url: URL): string {
   return url.pathname === '/' ? url.origin : url.href;
 }
 

@@ -25,6 +25,8 @@ interface Settings {
   oidcDomains: string[] | null;
   /** `claim`, `xms_edov` or `issuer`. */
   oidcEmailProof: string | null;
+  /** Issuers of identity assertions. */
+  assertionIssuers: string[];
 }
 
 /** Settings as they are read: without the client secret. */
@@ -116,5 +118,6 @@ function toAuditView(settings: Settings) {
     oidc_client_id: settings.oidcClientId,
     oidc_domains: settings.oidcDomains,
     oidc_email_proof: settings.oidcEmailProof,
+    assertion_issuers: settings.assertionIssuers,
   };
 }

@@ -8,13 +8,12 @@ import { rpc, type Rpcs } from '@crs/kit/rpc/server';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { Context } from '../context.ts';
-import { countAction } from '../count-action.ts';
+import { countKeyAction, KEY_ACTIONS, type KeyAction } from '../count-action.ts';
 import { invalidToken } from '../keys/access-tokens.ts';
 import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 import { findLiveConsent, touchConsent } from '../store/consents.ts';
 
 const RECORD_USE_MS = 5_000;
-const KEY_ACTIONS = ['key.refuse'];
 
 /** Exchanges the credentials of integrators and assistants for caller tokens. */
 export function credentials({ db, signer, accessTokens, log }: Context) {
@@ -73,13 +72,10 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       };
     }),
 
-    recordKeyAction: rpc({ organization: { rights: KEY_RIGHTS } }, async ({ action, address }, { identity }) => {
-      if (!KEY_ACTIONS.includes(action)) throw invalid('action', `must be one of ${KEY_ACTIONS.join(', ')}`);
-      if (isIP(address) === 0) throw invalid('address', 'must be an IP address');
-      const { organization, keyId } = identity;
-      const entry = { organization, actor: keyId, action, target: keyId, outcome: 'unauthenticated', address };
-      // One entry a key, whatever the addresses.
-      await countAction(db, { ...entry, key: '', source: `key ${keyId}` });
+    recordKeyAction: rpc({ organization: { rights: KEY_RIGHTS } }, async ({ action, address, count }, { identity }) => {
+      if (!isKeyAction(action)) throw invalid('action', `must be one of ${Object.keys(KEY_ACTIONS).join(', ')}`);
+      if (address !== '' && isIP(address) === 0) throw invalid('address', 'must be an IP address');
+      await countKeyAction(db, identity, { action, address, count });
       return {};
     }),
 
@@ -88,6 +84,10 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       return { keys: [...keys].map(([keyId, publicJwk]) => ({ keyId, publicJwk })) };
     }),
   } satisfies Partial<Rpcs<AuthServiceService>>;
+}
+
+function isKeyAction(action: string): action is KeyAction {
+  return Object.hasOwn(KEY_ACTIONS, action);
 }
 
 /** The error is the same for every cause, so that nobody learns whether a key existed. */

@@ -2,7 +2,7 @@ import { bind, type From } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
-import { ImportService } from '@crs/records/import-batch';
+import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { Context } from '../context.ts';
 import { audit } from './admin/audit.ts';
 import { clients } from './admin/clients.ts';
@@ -43,7 +43,7 @@ const FROM: From<AuthServiceService> = {
   recordAudit: RECORD_SERVICES,
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
-  recordKeyAction: ['api-gateway'],
+  recordKeyAction: ['api-gateway', ...RECORD_SERVICES],
 };
 
 /** For gateways and services. */
@@ -56,6 +56,7 @@ export function internalServices(context: Context) {
       ...projects(context),
       ...operatorCalls(context),
     }),
+    bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }
 
@@ -79,7 +80,7 @@ export function adminServices(context: Context) {
       issueOperatorToken: issueOperatorToken(context),
       ...operatorRpcs(context, resources),
     }),
-    bind(ImportService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
   ];
 }

@@ -1,9 +1,11 @@
+import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid, unavailable } from '@crs/kit/errors';
 import { rpc, type Rpcs } from '@crs/kit/rpc/server';
-import { parseUuid } from '@crs/kit/text';
+import { fold, parseUuid } from '@crs/kit/text';
 import type { AuthServiceService, GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import type { FieldError } from '@crs/records/import-record';
+import { transactIf } from '@crs/records/transact-if';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { insertProjects, projectPeople } from '../store/projects.ts';
@@ -40,10 +42,12 @@ export function projects({ db }: Context) {
       return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };
     }),
 
-    putProjectGrants: rpc({ operator: IMPORTS }, async (request, call) => {
+    putProjectGrants: rpc({ operator: IMPORTS, organization: { rights: ['ingest'] } }, async (request, call) => {
       const grants = parseGrants(request.grants);
+      const supposed = new Set(request.check ? request.supposedEmails.map(fold) : []);
       const scope = callerScope(call);
-      const outcomes = await db.transact(scope, (query) => putRoles(query, scope.organization, grants));
+      const put = (query: Query) => putRoles(query, scope.organization, grants, supposed);
+      const outcomes = await transactIf(db, scope, put, () => !request.check);
       return { outcomes: outcomes.map(toOutcome) };
     }),
   } satisfies Partial<Rpcs<AuthServiceService>>;
@@ -60,6 +64,8 @@ function parseGrants(grants: ProjectGrant[]): ProjectGrants[] {
   return grants.map((grant) => ({
     projectId: requireId(grant.projectId),
     createdBy: grant.createdBy ?? null,
+    keepsCreator: grant.keepCreatedBy === true,
+    keepsMembers: grant.keepMembers === true,
     members: grant.members.map(({ email, lead }) => ({ email, role: lead ? 'lead' : 'member' })),
   }));
 }

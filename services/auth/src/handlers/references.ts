@@ -26,35 +26,41 @@ export function references({ db }: Context) {
       return { profiles: enabled.map(({ userId, email, name }) => ({ userId, email, name: name ?? '' })) };
     }),
 
-    resolveReferences: rpc({ operator: IMPORTS }, async ({ emails, projectIds }, call) => {
-      requireEmails(emails, MAX_REFERENCES);
-      requireIds('project_ids', projectIds);
-      const scope = callerScope(call);
-      const folded = emails.map(fold);
-      return db.transact(scope, async (query) => {
-        const [[known], users, projects] = await Promise.all([
-          query(organizationExists(scope.organization)),
-          query(findUsersByEmail(scope.organization, folded)),
-          query(findProjects(scope.organization, projectIds)),
-        ]);
-        const byEmail = new Map(users.map((user) => [user.emailFolded, user.userId]));
-        const found = emails.flatMap((email, index) => {
-          const userId = byEmail.get(folded[index]!);
-          return userId ? [{ email, userId }] : [];
+    resolveReferences: rpc(
+      { operator: IMPORTS, organization: { rights: ['ingest', 'delete'] } },
+      async ({ emails, projectIds }, call) => {
+        requireEmails(emails, MAX_REFERENCES);
+        requireIds('project_ids', projectIds);
+        const scope = callerScope(call);
+        const folded = emails.map(fold);
+        return db.transact(scope, async (query) => {
+          const [[known], users, projects] = await Promise.all([
+            query(organizationExists(scope.organization)),
+            query(findUsersByEmail(scope.organization, folded)),
+            query(findProjects(scope.organization, projectIds)),
+          ]);
+          const byEmail = new Map(users.map((user) => [user.emailFolded, user.userId]));
+          const found = emails.flatMap((email, index) => {
+            const userId = byEmail.get(folded[index]!);
+            return userId ? [{ email, userId }] : [];
+          });
+          return { users: found, projectIds: projects.map((each) => each.projectId), organizationExists: known !== undefined };
         });
-        return { users: found, projectIds: projects.map((each) => each.projectId), organizationExists: known !== undefined };
-      });
-    }),
+      },
+    ),
 
-    describeReferences: rpc({ operator: EXPORTS }, async ({ userIds, projectIds }, call) => {
-      requireIds('user_ids', userIds);
-      requireIds('project_ids', projectIds);
-      const scope = callerScope(call);
-      const [users, projects] = await db.transact(scope, (query) =>
-        Promise.all([query(findEmails(scope.organization, userIds)), query(describeProjects(scope.organization, projectIds))]),
-      );
-      return { users, projects: projects.map((project) => ({ ...project, createdBy: project.createdBy ?? undefined })) };
-    }),
+    describeReferences: rpc(
+      { operator: EXPORTS, organization: { rights: ['ingest'] } },
+      async ({ userIds, projectIds }, call) => {
+        requireIds('user_ids', userIds);
+        requireIds('project_ids', projectIds);
+        const scope = callerScope(call);
+        const [users, projects] = await db.transact(scope, (query) =>
+          Promise.all([query(findEmails(scope.organization, userIds)), query(describeProjects(scope.organization, projectIds))]),
+        );
+        return { users, projects: projects.map((project) => ({ ...project, createdBy: project.createdBy ?? undefined })) };
+      },
+    ),
   } satisfies Partial<Rpcs<AuthServiceService>>;
 }
 

@@ -115,7 +115,8 @@ function checkSize({ params }: AdapterPayload, json: string): void {
   throw new errors.InvalidRequest(`the request is too large: ${reason}`);
 }
 
-function boundOf({ model, idDigest }: PayloadKey): string {
+/** The id of a payload, which is authenticated with its encrypted value. */
+export function boundOf({ model, idDigest }: PayloadKey): string {
   return `${model}:${idDigest.toString('base64url')}`;
 }
 

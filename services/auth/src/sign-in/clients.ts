@@ -19,6 +19,18 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
+function isSelfRegistered(clientId: string): boolean {
+  return clientId.startsWith(SELF_REGISTERED);
+}
+
+/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
+export function clientNameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
+  const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return Array.from(name || clientId)
+    .slice(0, 100)
+    .join('');
+}
+
 export function clientMetadata(
   { clientId, name, redirectUris, secretEncrypted }: ClientRow,
   encrypter: Encrypter,
@@ -35,6 +47,10 @@ export function clientMetadata(
       : { token_endpoint_auth_method: 'none' }),
   };
 }
+
+export const CONSENT_GRANTS = ['authorization_code', 'refresh_token'];
+/** The grant of identity assertions. */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -93,7 +109,9 @@ export function adaptMetadata(metadata: AllClientMetadata): void {
     });
     metadata.application_type = isNative ? 'native' : 'web';
   }
-  if (Array.isArray(grants)) metadata.grant_types = ['authorization_code', 'refresh_token'];
+  // An identity provider vouches for clients that it can name, so not for those that anybody registers under a random id.
+  if (!isSelfRegistered(String(metadata.client_id))) metadata.grant_types = [...CONSENT_GRANTS, JWT_BEARER];
+  else if (Array.isArray(grants)) metadata.grant_types = [...CONSENT_GRANTS];
   if (Array.isArray(responses)) metadata.response_types = ['code'];
   for (const name of IGNORED) delete metadata[name];
 }

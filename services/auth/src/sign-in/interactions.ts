@@ -7,7 +7,7 @@ import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
 import { loadUser, parseAccountId } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
-import { isPreRegistered } from './clients.ts';
+import { clientNameOf, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { FederatedResult, Federation, SignInResult } from './federation/federation.ts';
 import { consentPage, type Client } from './pages/consent.ts';
@@ -142,7 +142,7 @@ export class Interactions {
       accountId: session.accountId,
       user,
       client,
-      name: nameOf(client),
+      name: clientNameOf(client),
       redirectUri: stringOf(params['redirect_uri']) ?? '',
       scopes: OAUTH_SCOPES.filter((scope) => requested.includes(scope)),
     };
@@ -162,14 +162,6 @@ async function endSession({ provider, interaction }: InteractionVisit): Promise<
   await session?.destroy();
   delete interaction.session;
   await interaction.persist();
-}
-
-/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
-function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
-  const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return Array.from(name || clientId)
-    .slice(0, 100)
-    .join('');
 }
 
 function sourceOf(clientId: string): Client['source'] {

@@ -7,14 +7,23 @@ import { ALGORITHM, type KeyPair } from '../keys/key-ring.ts';
 import { findAccount, parseAccountId } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
 import { ClientFetches } from './client-fetches.ts';
-import { adaptMetadata, isPreRegistered, newSelfRegisteredId, openRedirectUriProblem, redirectUriProblem } from './clients.ts';
+import {
+  adaptMetadata,
+  CONSENT_GRANTS,
+  isPreRegistered,
+  newSelfRegisteredId,
+  openRedirectUriProblem,
+  redirectUriProblem,
+} from './clients.ts';
 import type { SignInContext } from './context.ts';
 import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
+import { ManagedAccess } from './managed/managed-access.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
 import { isTransient, renderBusy, renderError } from './page-error.ts';
 import { logUser } from './request.ts';
+import { TOOLS } from './resource-server.ts';
 
 /** From its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
@@ -54,8 +63,9 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       if (Number(exp) > Date.now() / 1_000 + ASSERTION_SECONDS)
         throw new errors.InvalidClientAuth(`client_assertion must expire within ${ASSERTION_SECONDS} s`);
     },
-    clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: ALGORITHM },
+    clientDefaults: { grant_types: CONSENT_GRANTS, id_token_signed_response_alg: ALGORITHM },
     clientBasedCORS: () => true,
+    discovery: { authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'] },
     pkce: { required: () => true },
     extraParams: ['organization'],
     cookies: { names, long: options, short: options, keys: cookieKeys(secrets) },
@@ -81,7 +91,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
         defaultResource: () => resource,
         getResourceServerInfo: (_ctx, requested) => {
           if (requested !== resource) throw new errors.InvalidTarget();
-          return { scope: OAUTH_SCOPES.join(' '), accessTokenFormat: 'jwt', jwt: { sign: { alg: ALGORITHM } } };
+          return TOOLS;
         },
       },
     },
@@ -134,6 +144,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     renderError,
   };
   const provider = new Provider(issuer, configuration);
+  new ManagedAccess(context).register(provider);
   // Trusts the headers that `pinOrigin` sets.
   provider.proxy = true;
   const busy = new WeakSet<object>();

@@ -43,25 +43,28 @@ export interface CountedEntry {
   countedAs: Buffer;
 }
 
-/** Counts an action in this minute's entry. No row if the entry doesn't exist yet. */
-export function countAgain({ organization, countedAs }: CountedEntry): Statement<{ auditId: string }> {
+/** Counts actions in this minute's entry. No row if the entry doesn't exist yet. */
+export function countAgain({ organization, countedAs }: CountedEntry, count = 1): Statement<{ auditId: string }> {
   return {
     name: 'count_audit_again',
     row: { auditId: column.bigint },
-    text: `update auth.audit set count = count + 1 where organization = $1 and counted_as = $2 and counted_until > now()
+    text: `update auth.audit set count = count + $3 where organization = $1 and counted_as = $2 and counted_until > now()
       returning audit_id as "auditId"`,
-    values: [organization, countedAs],
+    values: [organization, countedAs, count],
   };
 }
 
-/** Counts an action in this minute's entry, and inserts the entry if it is missing. */
-export function countFirst({ organization, actor, action, target, outcome, address, countedAs }: CountedEntry): Statement {
+/** Counts actions in this minute's entry, and inserts the entry if it is missing. */
+export function countFirst(
+  { organization, actor, action, target, outcome, address, countedAs }: CountedEntry,
+  count = 1,
+): Statement {
   return {
     name: 'count_audit_first',
-    text: `insert into auth.audit as a (organization, actor, action, target, outcome, address, counted_as, counted_until)
-      values ($1, $2, $3, $4, $5, $6, $7, date_trunc('minute', now()) + interval '1 minute')
-      on conflict (organization, counted_as, counted_until) where counted_as is not null do update set count = a.count + 1`,
-    values: [organization, actor, action, target, outcome, address || null, countedAs],
+    text: `insert into auth.audit as a (organization, actor, action, target, outcome, address, counted_as, counted_until, count)
+      values ($1, $2, $3, $4, $5, $6, $7, date_trunc('minute', now()) + interval '1 minute', $8)
+      on conflict (organization, counted_as, counted_until) where counted_as is not null do update set count = a.count + excluded.count`,
+    values: [organization, actor, action, target, outcome, address || null, countedAs, count],
   };
 }
 

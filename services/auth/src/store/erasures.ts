@@ -2,6 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { deleteNext } from '@crs/kit/data/delete-next';
 import { fold } from '@crs/kit/text';
+import { releaseIssuers } from './assertion-issuers.ts';
 import { releaseDomains } from './domain-directory.ts';
 import { incrementVisibilityVersions } from './projects.ts';
 
@@ -56,7 +57,7 @@ export const removeProjects = deleteNext({
 /** Deletes a batch of users with their consents. */
 export const removeUsers = deleteNext({ name: 'remove_users', table: 'auth.users', key: 'user_id', where: WHILE_ERASED });
 
-/** Deletes the organization with its keys and its remaining users and projects, and frees its domains. Its audit trail stays. */
+/** Deletes the organization with its keys and its remaining users and projects, and frees its domains and issuers. Its audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
   const removed = await query({
     name: 'remove_organization',
@@ -67,6 +68,7 @@ export async function removeOrganization(query: Query, organization: string): Pr
   if (removed.length === 0) return;
   await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
   await query(releaseDomains(organization));
+  await query(releaseIssuers(organization));
 }
 
 export function removeProject(organization: string, projectId: string): Statement {

@@ -36,6 +36,20 @@ export function upsertPayload(payload: NewPayload): Statement {
   };
 }
 
+/** Stores the id of something that may be used once, until that expires. No row if it was used before. */
+export function useOnce(
+  { model, idDigest }: PayloadKey,
+  { payloadEncrypted, expiresAt }: { payloadEncrypted: Buffer; expiresAt: Date },
+): Statement<{ model: string }> {
+  return {
+    name: 'use_once',
+    row: { model: column.text },
+    text: `insert into auth.oidc_payloads (model, id_digest, payload_encrypted, expires_at) values ($1, $2, $3, $4)
+      on conflict (model, id_digest) do nothing returning model`,
+    values: [model, idDigest, payloadEncrypted, expiresAt],
+  };
+}
+
 /** @param graceSeconds how long a consumed payload is still returned as not consumed */
 export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement<PayloadRow> {
   return {
@@ -112,9 +126,14 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
 
 /**
  * The most payloads of each model that all unauthenticated clients together may have. Anybody can begin an authorization, register a client,
- * and authenticate as a client that they registered.
+ * and authenticate as a client that they registered. Identity assertions are those of all organizations together.
  */
-export const MAX_UNAUTHENTICATED_PAYLOADS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
+export const MAX_UNAUTHENTICATED_PAYLOADS = {
+  Interaction: 50_000,
+  Client: 20_000,
+  ReplayDetection: 100_000,
+  UsedAssertion: 100_000,
+};
 /** The same for throttles. An attacker creates one with each account that they guess at. */
 const MOST_THROTTLES = 200_000;
 

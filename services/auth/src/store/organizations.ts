@@ -21,6 +21,7 @@ const STORED = {
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
   oidcEmailProof: column.text.orNull,
+  assertionIssuers: column.textArray,
   createdAt: column.timestamp,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };

@@ -12,40 +12,65 @@ export interface ProjectGrants {
   projectId: string;
   createdBy: string | null;
   members: { email: string; role: Role }[];
+  /** The stored creator stays, or the stored roles do. */
+  keepsCreator: boolean;
+  keepsMembers: boolean;
 }
+
+/** Roles that replace the stored ones, except for what is kept. */
+type NewRoles = ProjectRoles & Partial<Pick<ProjectGrants, 'keepsCreator' | 'keepsMembers'>>;
 
 /**
  * Replaces the creators and roles of projects. The number of statements doesn't grow with the number of projects.
+ * @param supposed folded e-mails that are taken for those of new users. A project that names one isn't written, but reported as changed
  * @returns for each project whether that changed anything, or why it was refused
  */
-export async function putRoles(query: Query, organization: string, projects: ProjectGrants[]): Promise<(boolean | FieldError)[]> {
+export async function putRoles(
+  query: Query,
+  organization: string,
+  projects: ProjectGrants[],
+  supposed: ReadonlySet<string> = new Set(),
+): Promise<(boolean | FieldError)[]> {
   const seen = new Set<string>();
   const repeated = projects.findIndex(({ projectId }) => seen.size === seen.add(projectId).size);
   if (repeated >= 0) {
-    const earlier = await putRoles(query, organization, projects.slice(0, repeated));
-    return [...earlier, ...(await putRoles(query, organization, projects.slice(repeated)))];
+    const earlier = await putRoles(query, organization, projects.slice(0, repeated), supposed);
+    return [...earlier, ...(await putRoles(query, organization, projects.slice(repeated), supposed))];
   }
 
   const erasing = new Set((await query(findErasingProjects(organization, [...seen]))).map(({ projectId }) => projectId));
   const emails = projects.flatMap(({ createdBy, members }) => [createdBy ?? [], members.map(({ email }) => email)].flat());
   const found = await query(findUsersByEmail(organization, [...new Set(emails.map(fold))]));
   const users = new Map(found.map(({ emailFolded, userId }) => [emailFolded, userId]));
-  const resolved = projects.map((project) => (erasing.has(project.projectId) ? beingDeleted('id') : resolve(project, users)));
-  const accepted = resolved.filter((project) => 'roles' in project);
+  const resolved = projects.map((project) =>
+    erasing.has(project.projectId) ? beingDeleted('id') : resolve(project, users, supposed),
+  );
+  const accepted = resolved.filter((project) => project !== SUPPOSED && 'roles' in project);
   const changed = await putProjects(query, organization, accepted);
-  return resolved.map((project) => ('roles' in project ? changed.has(project.projectId) : project));
+  return resolved.map((project) => (project === SUPPOSED ? true : 'roles' in project ? changed.has(project.projectId) : project));
 }
 
+/** In place of the roles of a project that names a supposed user. */
+const SUPPOSED = 'supposed';
+
 /** Replaces e-mails by user ids. @param users ids by folded e-mail @returns the problem if an e-mail belongs to nobody */
-function resolve({ projectId, createdBy, members }: ProjectGrants, users: Map<string, string>): ProjectRoles | FieldError {
-  if (createdBy !== null && !users.has(fold(createdBy))) return missing('user', 'created_by');
-  const unknown = members.findIndex(({ email }) => !users.has(fold(email)));
+function resolve(
+  { projectId, createdBy, members, keepsCreator, keepsMembers }: ProjectGrants,
+  users: ReadonlyMap<string, string>,
+  supposed: ReadonlySet<string>,
+): NewRoles | FieldError | typeof SUPPOSED {
+  const isUser = (email: string) => users.has(fold(email)) || supposed.has(fold(email));
+  if (createdBy !== null && !isUser(createdBy)) return missing('user', 'created_by');
+  const unknown = members.findIndex(({ email }) => !isUser(email));
   if (unknown >= 0) return missing('user', `members[${unknown}].email`);
-  return {
-    projectId,
-    createdBy: createdBy === null ? null : users.get(fold(createdBy))!,
-    roles: members.map(({ email, role }) => ({ userId: users.get(fold(email))!, role })),
-  };
+  const roles = members.map(({ email, role }) => ({ userId: users.get(fold(email)), role }));
+  const creator = createdBy === null ? null : users.get(fold(createdBy));
+  if (creator === undefined || !roles.every(hasUser)) return SUPPOSED;
+  return { projectId, createdBy: creator, roles, keepsCreator, keepsMembers };
+}
+
+function hasUser(role: { userId: string | undefined; role: Role }): role is { userId: string; role: Role } {
+  return role.userId !== undefined;
 }
 
 /** A user who gains or loses access to a project. Null: the project had or gets no creator. */
@@ -59,14 +84,18 @@ interface AccessChange {
  * @param projects each one at most once
  * @returns the ids of the changed projects
  */
-export async function putProjects(query: Query, organization: string, projects: ProjectRoles[]): Promise<Set<string>> {
+export async function putProjects(query: Query, organization: string, projects: NewRoles[]): Promise<Set<string>> {
   const inserted = new Set((await query(insertProjects(organization, projects))).map(({ projectId }) => projectId));
   const created = projects.filter(({ projectId }) => inserted.has(projectId));
   const others = projects.filter(({ projectId }) => !inserted.has(projectId));
   const changes: AccessChange[] = [
     ...created.map(({ projectId, createdBy }) => ({ projectId, userId: createdBy })),
     ...(await replaceCreators(query, organization, others)),
-    ...(await replaceRoles(query, organization, projects)),
+    ...(await replaceRoles(
+      query,
+      organization,
+      projects.filter(({ keepsMembers }) => !keepsMembers),
+    )),
   ];
   const users = changes.flatMap(({ userId }) => userId ?? []);
   if (users.length > 0) await query(incrementVisibilityVersions(organization, users));
@@ -74,7 +103,7 @@ export async function putProjects(query: Query, organization: string, projects: 
 }
 
 /** Locks the projects until the transaction ends. */
-async function replaceCreators(query: Query, organization: string, projects: ProjectRoles[]): Promise<AccessChange[]> {
+async function replaceCreators(query: Query, organization: string, projects: NewRoles[]): Promise<AccessChange[]> {
   const rows = await query({
     name: 'lock_projects',
     row: { projectId: column.uuid, createdBy: column.uuid.orNull },
@@ -83,7 +112,8 @@ async function replaceCreators(query: Query, organization: string, projects: Pro
     values: [organization, projects.map((p) => p.projectId)],
   });
   const before = new Map(rows.map(({ projectId, createdBy }) => [projectId, createdBy]));
-  const changed = projects.filter(({ projectId, createdBy }) => before.get(projectId) !== createdBy);
+  const replaced = projects.filter(({ keepsCreator }) => !keepsCreator);
+  const changed = replaced.filter(({ projectId, createdBy }) => before.get(projectId) !== createdBy);
   if (changed.length === 0) return [];
   await query({
     name: 'put_project_creators',

@@ -14,6 +14,7 @@ import {
   orNull,
   uuid,
 } from '@crs/records/import-record';
+import { merge, notMerge } from '@crs/records/merge';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import type { QaBlock, Transcript } from './call.ts';
@@ -87,41 +88,51 @@ const qaBlock = z.strictObject({
   section: nullableText.describe('Heading above the question.'),
 });
 
-const call = z
-  .strictObject({
-    type: z.literal('call'),
-    deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
-    organization: organizationId,
-    id: callId.describe('Identifies the call: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
-    ...shapeOf(LINE_FIELDS),
-    expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
-    qa_blocks: orDefault(list(qaBlock, { most: MAX_ITEMS }), []).describe('Questions and answers, in the order of the call.'),
-    conducted_by: orNull(email).describe('The user who conducted the call, and therefore sees it.'),
-    created_at: orNull(timestamp).describe('Absent: the stored time, or the time of this import.'),
-    notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never returns them.'),
-    transcript: transcript.describe('The verbatim transcript: plain text or segments.'),
-    redacted_transcript: transcript.describe('The transcript without traces of the interviewee, in the same form.'),
-  })
-  .transform((line, context): CallRecord => {
-    const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({
-      ...block,
-      id: block.id ?? derivedId(line.organization, line.id, i),
-    }));
-    const repeatedBlock = firstRepeated(qaBlocks.map(({ id }) => id));
-    if (repeatedBlock !== -1) refuse(context, ['qa_blocks', repeatedBlock, 'id'], 'must not repeat within the call');
-    const repeatedNote = firstRepeated(line.notes.map((it) => fold(it.email)));
-    if (repeatedNote !== -1) refuse(context, ['notes', repeatedNote, 'email'], 'must not repeat: a user has one note');
-    return Object.assign(valuesOf(line), {
-      deleted: false as const,
-      organization: line.organization,
-      callId: line.id,
-      createdAt: line.created_at,
-      conductedBy: line.conducted_by,
-      notes: line.notes,
-      qaBlocks,
-      transcripts: [...recorded('verbatim', line.transcript), ...recorded('redacted', line.redacted_transcript)],
-    });
+const SHAPE = {
+  type: z.literal('call'),
+  deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
+  organization: organizationId,
+  id: callId.describe('Identifies the call: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
+  ...shapeOf(LINE_FIELDS),
+  expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
+  qa_blocks: orDefault(list(qaBlock, { most: MAX_ITEMS }), []).describe('Questions and answers, in the order of the call.'),
+  conducted_by: orNull(email).describe('The user who conducted the call, and therefore sees it.'),
+  created_at: orNull(timestamp).describe('Absent: the stored time, or the time of this import.'),
+  notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never returns them.'),
+  transcript: transcript.describe('The verbatim transcript: plain text or segments.'),
+  redacted_transcript: transcript.describe('The transcript without traces of the interviewee, in the same form.'),
+};
+
+const LINE = z.strictObject(SHAPE);
+
+/** Refuses what no call may have. */
+function toRecord(line: z.output<typeof LINE>, context: z.RefinementCtx): CallRecord {
+  const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({
+    ...block,
+    id: block.id ?? derivedId(line.organization, line.id, i),
+  }));
+  const repeatedBlock = firstRepeated(qaBlocks.map(({ id }) => id));
+  if (repeatedBlock !== -1) refuse(context, ['qa_blocks', repeatedBlock, 'id'], 'must not repeat within the call');
+  const repeatedNote = firstRepeated(line.notes.map((it) => fold(it.email)));
+  if (repeatedNote !== -1) refuse(context, ['notes', repeatedNote, 'email'], 'must not repeat: a user has one note');
+  return Object.assign(valuesOf(line), {
+    deleted: false as const,
+    organization: line.organization,
+    callId: line.id,
+    createdAt: line.created_at,
+    conductedBy: line.conducted_by,
+    notes: line.notes,
+    qaBlocks,
+    transcripts: [...recorded('verbatim', line.transcript), ...recorded('redacted', line.redacted_transcript)],
   });
+}
+
+const call = z.strictObject({ ...SHAPE, merge: notMerge }).transform(toRecord);
+
+/** A line of type `call` that changes properties of a stored call. */
+export const callMerge = z
+  .strictObject({ ...SHAPE, merge })
+  .transform((line, context) => ({ organization: line.organization, id: toRecord(line, context).callId }));
 
 const deletion = z
   .strictObject({ type: z.literal('call'), deleted: z.literal(true), organization: organizationId, id: callId })

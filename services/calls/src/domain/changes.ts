@@ -16,13 +16,18 @@ export interface PreparedCall extends Pick<
   notes: { email: string; text: Uint8Array | null }[];
 }
 
-/** A record with ids in place of e-mails. */
-export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
+/** A record whose row is staged for COPY. */
+export interface StagedCall extends Omit<PreparedCall, 'row'> {
   /** The position among the staged calls of the batch. */
   position: number;
+  /** Null: the line was a merge, so the call isn't what any line says. */
+  lineHash: Buffer | null;
+}
+
+/** A record with ids in place of e-mails. */
+export interface ResolvedCall extends Omit<StagedCall, 'notes'> {
   notes: ResolvedNote[];
   referencesHash: Buffer;
-  lineHash: Buffer;
 }
 
 interface ResolvedNote {
@@ -46,6 +51,8 @@ export type CallWrite = ResolvedCall & StoredCall;
 export interface Changes {
   /** The number of lines that change something. */
   accepted: number;
+  /** The number of lines that store a new call. */
+  created: number;
   /** Ids of stored calls to delete. */
   deleted: string[];
   writes: CallWrite[];
@@ -71,11 +78,14 @@ interface CallState {
  */
 export function changesOf(stored: StoredCall[], records: (CallDeletion | ResolvedCall)[], time: Date): Changes {
   const states = new Map<string, CallState>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
-  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], detailChanged: [], days: new Map() };
+  const changes: Changes = { accepted: 0, created: 0, deleted: [], writes: [], replaced: [], detailChanged: [], days: new Map() };
   for (const record of records) {
     const state = states.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
     states.set(record.callId, state);
-    if (record.deleted ? remove(state) : put(state, record, time)) changes.accepted++;
+    const existed = state.now !== undefined;
+    if (!(record.deleted ? remove(state) : put(state, record, time))) continue;
+    changes.accepted++;
+    if (!existed) changes.created++;
   }
   // In index order.
   const inOrder = [...states].toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,35 +1,45 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { checkSize, importRpcs, type NumberedRecord, readBatch, refused, sortByLine } from '@crs/records/import-batch';
-import type { FieldError } from '@crs/records/import-record';
+import type { Merge } from '@crs/records/merge';
+import {
+  type BatchCall,
+  type BatchMode,
+  checkSize,
+  importRpcs,
+  isCommitted,
+  isRefused,
+  type NumberedRecord,
+  readBatch,
+  sortByLine,
+  type Stored,
+} from '@crs/records/import-batch';
 import { lockImports } from '@crs/records/lock-imports';
-import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
+import { transactIf } from '@crs/records/transact-if';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
 import { CALL_ID } from '@crs/kit/text';
-import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
-import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportLine } from '@crs/proto/crs/imports/v1/imports';
+import type { PoolClient } from 'pg';
 import type { CallDeletion } from '../domain/call-record.ts';
-import {
-  changesOf,
-  lineHashOf,
-  referencesHashOf,
-  type Changes,
-  type PreparedCall,
-  type ResolvedCall,
-} from '../domain/changes.ts';
+import { changesOf, lineHashOf, type Changes, type PreparedCall, type StagedCall } from '../domain/changes.ts';
 import { appendChanges } from '../store/feed.ts';
-import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, stageCalls, writeCalls } from '../store/import-calls.ts';
+import {
+  deleteCalls,
+  discardPlans,
+  findRepeated,
+  findStored,
+  moveDays,
+  stageCalls,
+  writeCalls,
+  type StagedRow,
+} from '../store/import-calls.ts';
 import { lineReader } from '../store/prepare-call.ts';
-
-type Prepared = NumberedRecord<CallDeletion | PreparedCall>;
-type Resolved = NumberedRecord<CallDeletion | ResolvedCall>;
+import { mergeCalls, splitBatch } from './merge-calls.ts';
+import { resolve } from './resolve-references.ts';
 
 /** Pollers by `updated_since` overlap their requests by 60 s, so a transaction must commit well within 60 s of its `updated_at`. */
 const MAX_TRANSACTION_MS = 30_000;
-/** Well below the limits of auth, and of a message to it. */
-const REFERENCES_AT_ONCE = 2_000;
 
 export function imports({ importDb, auth }: RecordContext) {
   const lockDuration = meter('calls').createHistogram('crs.import.lock.duration', {
@@ -37,47 +47,109 @@ export function imports({ importDb, auth }: RecordContext) {
     description:
       'Time that a batch held a lock of its organization: `imports` holds back other batches, `feed` other changes of calls.',
   });
-  return importRpcs('calls', auth.recordAudit, lineReader, async (batch, call) => {
+  const store = async (batch: ImportLine[], call: BatchCall, mode: BatchMode): Promise<Stored> => {
     const scope = callerScope(call);
-    checkSize(batch);
+    const { organization } = scope;
+    checkSize(batch, mode);
     const hashes = await lineHashesOf(batch);
     const fresh = await importDb.transact(scope, async (query) => {
       await query(discardPlans());
-      return withoutRepeats(query, scope.organization, batch, hashes);
+      // A key that may not write must not learn whether a line is stored.
+      return mode.rights?.includes('ingest') === false ? batch : withoutRepeats(query, organization, batch, hashes);
     });
     const repeated = batch.length - fresh.length;
     // Parsed before the lock is taken, so that the next batch is parsed while this one is written.
-    const { lines, errors } = await readBatch(fresh, lineReader, scope);
-    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: sortByLine(errors) };
+    const { lines, errors } = await readBatch(fresh, lineReader, scope, mode, repeated);
+    const counts = { accepted: 0, unchanged: repeated, created: 0 };
+    if (lines.length === 0 || isRefused(mode, errors)) return { ...counts, errors: sortByLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     const lockedSince: Record<string, number> = {};
-    const response = await importDb.transact({ ...scope, deadline }, async (query, connection) => {
+    const work = async (query: Query, connection: PoolClient) => {
       await query(discardPlans());
-      const calls = lines.flatMap(({ record }) => (record.deleted ? [] : record));
+      const stage = stager(query, connection);
       // Batches of one organization are staged concurrently.
-      if (calls.length > 0) await stageCalls(query, connection, calls);
-      const [lock] = await query(lockImports('calls', scope.organization));
+      const staged = await stage(lines, (number) => hashes.get(number)!);
+      const [lock] = await query(lockImports('calls', organization));
       lockedSince['imports'] = performance.now();
       const time = lock!.now;
-      const callIds = new Set(lines.map(({ record }) => record.callId));
-      const [{ known, unknown }, stored] = await Promise.all([
-        // Under the lock, so that a later deletion of a user or project also covers the calls of this batch.
-        resolve(lines, hashes, (request) => auth.resolveReferences(request, call)),
-        query(findStored(scope.organization, [...callIds])),
-      ]);
-      const records = known.map(({ record }) => record);
-      const changes = changesOf(stored, records, time);
-      if (changes.deleted.length > 0) await query(deleteCalls(scope.organization, changes.deleted));
-      if (changes.writes.length > 0) await writeCalls(query, connection, scope.organization, changes);
-      await moveDays(query, scope.organization, changes.days);
+      const moved = new Map<string, Moved>();
+      for (const segment of await splitBatch(query, organization, staged)) {
+        const merged = await mergeCalls(query, organization, segment, (request) => auth.describeReferences(request, call));
+        // A merged call isn't what any line says, so no line repeats it.
+        const ready = await stage(merged.lines, () => null);
+        const callIds = new Set(ready.map(({ record }) => record.callId));
+        const [{ known, unknown }, stored] = await Promise.all([
+          // Under the lock, so that a later deletion of a user or project also covers the calls of this batch.
+          resolve(ready, (request) => auth.resolveReferences(request, call), mode.supposed),
+          query(findStored(organization, [...callIds])),
+        ]);
+        const records = known.map(({ record }) => record);
+        const changes = changesOf(stored, records, time);
+        if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
+        if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
+        await moveDays(query, organization, changes.days);
+        addMoved(moved, changes);
+        counts.accepted += changes.accepted;
+        counts.created += changes.created;
+        counts.unchanged += known.length - changes.accepted;
+        errors.push(...merged.errors, ...unknown);
+      }
       lockedSince['feed'] = performance.now();
-      await appendToFeed(query, scope.organization, changes, time);
-      const unchanged = repeated + known.length - changes.accepted;
-      return { accepted: changes.accepted, unchanged, errors: sortByLine([...errors, ...unknown]) };
-    });
+      const entries = [...moved].map(([callId, { deleted }]) => ({ callId, changedAt: time, deleted }));
+      // The transaction's last work.
+      await appendChanges(query, organization, entries, time);
+      return { ...counts, errors: sortByLine(errors) };
+    };
+    const response = await transactIf(importDb, { ...scope, deadline }, work, (stored) => isCommitted(mode, stored));
     for (const [lock, start] of Object.entries(lockedSince)) lockDuration.record((performance.now() - start) / 1000, { lock });
     return response;
-  });
+  };
+  const { recordAudit: record, recordKeyAction } = auth;
+  return importRpcs({ service: 'calls', record, recordKeyAction, reader: lineReader, store });
+}
+
+/** Returns a function that stages the calls of lines that aren't staged yet, except merges, which aren't whole calls. */
+function stager(query: Query, connection: PoolClient) {
+  let staged = 0;
+  return async <R extends CallDeletion | PreparedCall | StagedCall | Merge>(
+    lines: NumberedRecord<R>[],
+    hashOf: (number: number) => Buffer | null,
+  ): Promise<NumberedRecord<Exclude<R, PreparedCall> | StagedCall>[]> => {
+    const rows: StagedRow[] = [];
+    const result = lines.map(({ number, record }) => {
+      if (!isPrepared(record)) return { number, record: record as Exclude<R, PreparedCall> };
+      const { row, ...call } = record;
+      const position = staged++;
+      rows.push({ position, row });
+      return { number, record: { ...call, position, lineHash: hashOf(number) } };
+    });
+    if (rows.length > 0) await stageCalls(query, connection, rows);
+    return result;
+  };
+}
+
+function isPrepared(record: CallDeletion | PreparedCall | StagedCall | Merge): record is PreparedCall {
+  return 'row' in record;
+}
+
+/** How a batch moves a call in the feed. */
+interface Moved {
+  deleted: boolean;
+  /** The call isn't stored before the batch, so its deletion isn't a change. */
+  isNew: boolean;
+}
+
+/** Adds the changes of a segment to those of earlier ones. */
+function addMoved(moved: Map<string, Moved>, { deleted, detailChanged, replaced }: Changes): void {
+  const stored = new Set(replaced);
+  for (const callId of deleted) {
+    if (moved.get(callId)?.isNew) moved.delete(callId);
+    else moved.set(callId, { deleted: true, isNew: false });
+  }
+  for (const callId of detailChanged) {
+    const isNew = moved.get(callId)?.isNew ?? !stored.has(callId);
+    moved.set(callId, { deleted: false, isNew });
+  }
 }
 
 async function lineHashesOf(lines: ImportLine[]): Promise<Map<number, Buffer>> {
@@ -112,84 +184,4 @@ async function withoutRepeats(
   );
   const repeated = new Set(found.map(({ callId }) => callId));
   return lines.filter(({ id }) => !repeated.has(id));
-}
-
-type ResolveReferences = (request: ResolveReferencesRequest) => Promise<ResolveReferencesResponse>;
-
-/** Replaces e-mails by user ids. Refuses lines that name a user or a project that doesn't exist. */
-async function resolve(
-  lines: Prepared[],
-  hashes: Map<number, Buffer>,
-  resolveReferences: ResolveReferences,
-): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
-  const yieldWhenDue = timeSlices();
-  const { users, projects, organizationExists } = await lookUp(lines, resolveReferences, yieldWhenDue);
-  const known: Resolved[] = [];
-  const unknown: ImportError[] = [];
-  let calls = 0;
-  for (const { number, record } of lines) {
-    await yieldWhenDue();
-    const position = record.deleted ? -1 : calls++;
-    if (!organizationExists) unknown.push(refused(number, missing('organization', 'organization')));
-    else if (record.deleted) known.push({ number, record });
-    else {
-      const problem = missingReference(record, users, projects);
-      if (problem) unknown.push(refused(number, problem));
-      else {
-        const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
-        const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        const referencesHash = referencesHashOf(conductedBy, notes);
-        known.push({
-          number,
-          record: { ...record, position, conductedBy, notes, referencesHash, lineHash: hashes.get(number)! },
-        });
-      }
-    }
-  }
-  return { known, unknown };
-}
-
-function missingReference(
-  { projectId, conductedBy, notes }: PreparedCall,
-  users: Map<string, string>,
-  projects: Set<string>,
-): FieldError | undefined {
-  if (projectId !== null && !projects.has(projectId)) return missing('project', 'project_id');
-  if (conductedBy !== null && !users.has(conductedBy)) return missing('user', 'conducted_by');
-  const noteAt = notes.findIndex(({ email }) => !users.has(email));
-  return noteAt === -1 ? undefined : missing('user', `notes[${noteAt}].email`);
-}
-
-/** Returns those users and projects named by the records that exist. Users are keyed by e-mail as written. */
-async function lookUp(lines: Prepared[], resolveReferences: ResolveReferences, yieldWhenDue: () => Promise<void>) {
-  const emails = new Set<string>();
-  const projectIds = new Set<string>();
-  for (const { record } of lines) {
-    if (record.deleted) continue;
-    await yieldWhenDue();
-    if (record.projectId !== null) projectIds.add(record.projectId);
-    if (record.conductedBy !== null) emails.add(record.conductedBy);
-    for (const { email } of record.notes) emails.add(email);
-  }
-  const users = new Map<string, string>();
-  const projects = new Set<string>();
-  const [allEmails, allProjectIds] = [[...emails], [...projectIds]];
-  let organizationExists;
-  let at = 0;
-  do {
-    const end = at + REFERENCES_AT_ONCE;
-    const found = await resolveReferences({ emails: allEmails.slice(at, end), projectIds: allProjectIds.slice(at, end) });
-    for (const { email, userId } of found.users) users.set(email, userId);
-    for (const id of found.projectIds) projects.add(id);
-    organizationExists = found.organizationExists;
-    at = end;
-  } while (at < allEmails.length || at < allProjectIds.length);
-  return { users, projects, organizationExists };
-}
-
-/** Appends the changed calls to the feed. Must be the transaction's last work. */
-function appendToFeed(query: Query, organization: string, { deleted, detailChanged }: Changes, time: Date): Promise<void> {
-  const moved = (callIds: string[], isDeleted: boolean) =>
-    callIds.map((callId) => ({ callId, changedAt: time, deleted: isDeleted }));
-  return appendChanges(query, organization, [...moved(deleted, true), ...moved(detailChanged, false)], time);
 }

@@ -1,4 +1,4 @@
-import { ImportService } from '@crs/records/import-batch';
+import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { RecordContext } from '@crs/records/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
@@ -35,13 +35,14 @@ export function internalServices(context: RecordContext) {
       getUserCall: getUserCall(context),
       listProjectSegments: listProjectSegments(context),
     }),
+    bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }
 
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

@@ -17,7 +17,7 @@ export function discardPlans(): Statement {
  * Reads each call by its key. For a join or `= any`, the planner may choose another index and read the whole organization, until the table is
  * first analyzed.
  */
-const BY_KEY = `select * from calls.calls where organization = $1 and call_id = wanted.call_id collate "C" limit 1`;
+export const BY_KEY = `select * from calls.calls where organization = $1 and call_id = wanted.call_id collate "C" limit 1`;
 
 const FOUND = {
   callId: column.text,
@@ -66,9 +66,14 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
   };
 }
 
-/** Copies the calls of a batch into a temporary table, before anything is locked. Each is identified by its position in the list. */
-export function stageCalls(query: Query, connection: PoolClient, calls: readonly Pick<PreparedCall, 'row'>[]): Promise<void> {
-  const rows = calls.map(({ row }, position) => [Buffer.from(`${position}\t`), row]);
+export interface StagedRow extends Pick<PreparedCall, 'row'> {
+  /** The position among the staged calls of the batch, which identifies the row. */
+  position: number;
+}
+
+/** Copies calls of a batch into a temporary table. */
+export function stageCalls(query: Query, connection: PoolClient, calls: readonly StagedRow[]): Promise<void> {
+  const rows = calls.map(({ row, position }) => [Buffer.from(`${position}\t`), row]);
   const columns = ['position', ...OF_LINE, ...AROUND_TIMES];
   const like = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;
   return stage(query, connection, { table: 'calls', like, columns, rows });
@@ -121,6 +126,8 @@ export async function writeCalls(
         select $1, call_id, user_id, text from staged_notes on conflict do nothing`,
       values: [organization],
     });
+    // A later segment of the batch stages its own.
+    await query({ name: 'clear_staged_notes', text: 'delete from staged_notes' });
   }
 }
 

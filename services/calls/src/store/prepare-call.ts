@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { LineReader } from '@crs/records/import-batch';
-import { parseLine } from '@crs/records/import-record';
+import { parseMergeable, type Merge } from '@crs/records/merge';
 import { fold } from '@crs/kit/text';
-import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
+import { callLine, callMerge, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
 import type { PreparedCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
 import { encode } from '../domain/stored-json/index.ts';
@@ -21,8 +21,9 @@ export const AROUND_TIMES = ['list_item_before', 'list_item_after', 'detail_befo
 
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
-export const run: LineReader<CallDeletion | PreparedCall>['run'] = (json) => parseLine(preparedLine, json);
-export const lineReader: LineReader<CallDeletion | PreparedCall> = { url: import.meta.url, run };
+export const run: LineReader<CallDeletion | PreparedCall | Merge>['run'] = (json) =>
+  parseMergeable({ whole: preparedLine, merge: callMerge }, json);
+export const lineReader: LineReader<CallDeletion | PreparedCall | Merge> = { url: import.meta.url, run };
 
 /** Does most of the work of an import, before anything is locked. */
 function prepare(record: CallRecord): PreparedCall {

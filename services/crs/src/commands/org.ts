@@ -1,7 +1,16 @@
 import { Option, type Command } from 'commander';
-import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { AssertionIssuers, OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
-import { allowedFields, deleteLimit, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
+import {
+  allowedFields,
+  assertionIssuers,
+  deleteLimit,
+  domains,
+  oidcIssuer,
+  onOff,
+  organizationId,
+  rateLimit,
+} from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, show, toJson, type OutputOptions } from '../output.ts';
@@ -92,6 +101,7 @@ interface SettingOptions {
   oidcClientSecretStdin?: true;
   oidcDomains?: string[];
   oidcEmailProof?: string;
+  assertionIssuers?: AssertionIssuers;
 }
 
 function withSettings(target: Command): Command {
@@ -116,13 +126,30 @@ function withSettings(target: Command): Command {
         'what proves an e-mail address at the first sign-in: the claim email_verified; also the claim xms_edov of Microsoft Entra; ' +
           'or the issuer itself, if only your customer assigns its addresses (another issuer resets it to claim)',
       ).choices(['claim', 'xms_edov', 'issuer']),
+    )
+    .option(
+      '--assertion-issuers <urls|none>',
+      'issuers whose identity assertions connect users without their consent, like https://acme.okta.com; the first needs an OpenID ' +
+        'provider, whose domains bound the e-mails; removing one ends the connections that assertions made',
+      assertionIssuers,
     );
 }
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
-  const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, deleteLimit } = options;
+  const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
+  const { deleteLimit, assertionIssuers } = options;
   const oidcProvider = await oidcProviderOf(options);
-  return { name, writeSurface, anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, deleteLimit, oidcProvider };
+  return {
+    name,
+    writeSurface,
+    anonymizeInterviewees,
+    allowedFields,
+    rateLimit,
+    toolRateLimit,
+    deleteLimit,
+    oidcProvider,
+    assertionIssuers,
+  };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

@@ -14,6 +14,8 @@ type EntityToWrite = ReturnType<typeof toWrite>;
 interface Changes {
   /** The number of lines that changed something. */
   accepted: number;
+  /** The number of lines that stored a new entity. */
+  created: number;
   /** Ids of the stored entities to delete. */
   deleted: string[];
   written: EntityToWrite[];
@@ -24,6 +26,7 @@ export function changesOf(records: EntityLine[], stored: StoredEntity[], importe
   const before = new Map(stored.map((entity) => [entity.entityId, entity]));
   const after = new Map<string, StoredEntity | EntityToWrite>(before);
   let accepted = 0;
+  let created = 0;
   for (const record of records) {
     const current = after.get(record.id);
     if (record.deleted) {
@@ -34,9 +37,11 @@ export function changesOf(records: EntityLine[], stored: StoredEntity[], importe
     if (current?.recordHash.equals(entity.recordHash)) continue;
     after.set(record.id, entity);
     accepted++;
+    if (!current) created++;
   }
   return {
     accepted,
+    created,
     deleted: [...before.keys()].filter((id) => !after.has(id)),
     written: [...after.values()].filter((entity) => 'projectId' in entity),
   };

@@ -1,7 +1,8 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
+import { afterUuid, exportRpc, nextOf, readPage } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
-import { exportEntities, type ExportedEntity } from '../store/entities.ts';
+import { exportLine } from '../domain/export-line.ts';
+import { exportEntities } from '../store/entities.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {
   return exportRpc('entities', auth.recordAudit, {
@@ -13,25 +14,7 @@ export function exportRecords({ importDb, auth }: RecordContext) {
       const known = new Set(projects.map(({ projectId }) => projectId));
       // Omits entities of a project whose erasure has begun.
       const rows = page.rows.filter(({ projectId }) => known.has(projectId));
-      return { lines: rows.map((row) => lineOf(scope.organization, row)), next: nextOf(page, ({ entityId }) => entityId) };
+      return { lines: rows.map((row) => exportLine(scope.organization, row)), next: nextOf(page, ({ entityId }) => entityId) };
     },
-  });
-}
-
-function lineOf(organization: string, row: ExportedEntity): object {
-  return withoutNulls({
-    type: 'entity',
-    organization,
-    project_id: row.projectId,
-    id: row.entityId,
-    name: row.name,
-    entity_type: row.entityType,
-    category: row.category,
-    competitor_tier: row.competitorTier,
-    is_competitor: row.isCompetitor,
-    description: row.description,
-    overview: row.overview,
-    domain: row.domain,
-    created_at: row.createdAt,
   });
 }

@@ -39,6 +39,21 @@ export function findStored(organization: string, entityIds: string[]): Statement
   };
 }
 
+const LENGTH = { id: column.uuid, length: column.integer };
+const TEXTS = Object.entries(ENTITY).flatMap(([name, { oids }]) => (oids === column.text.oids ? column.snakeCase(name) : []));
+
+/** The lengths of the texts of stored entities, in bytes. */
+export function findLengths(organization: string, entityIds: string[]): Statement<column.RowOf<typeof LENGTH>> {
+  return {
+    name: 'find_entity_lengths',
+    row: LENGTH,
+    text: `select e.entity_id as id, ${TEXTS.map((name) => `coalesce(octet_length(e.${name}), 0)`).join(' + ')} as length
+      from unnest($2::uuid[]) as requested (entity_id) cross join lateral (
+        select * from entities.entities where organization = $1 and entity_id = requested.entity_id limit 1) e`,
+    values: [organization, entityIds],
+  };
+}
+
 export function deleteEntities(organization: string, entityIds: string[]): Statement {
   return {
     name: 'delete_entities',
@@ -59,6 +74,18 @@ export function eraseProjectEntities(organization: string, projectId: string): S
 
 const EXPORTED_ENTITY = { ...ENTITY, projectId: column.uuid };
 export type ExportedEntity = column.RowOf<typeof EXPORTED_ENTITY>;
+
+/** Whole entities. */
+export function findEntities(organization: string, entityIds: string[]): Statement<ExportedEntity> {
+  return {
+    name: 'find_entities',
+    row: EXPORTED_ENTITY,
+    text: `select ${column.selectList(EXPORTED_ENTITY, 'e')}
+      from unnest($2::uuid[]) as requested (entity_id) cross join lateral (
+        select * from entities.entities where organization = $1 and entity_id = requested.entity_id limit 1) e`,
+    values: [organization, entityIds],
+  };
+}
 
 /** The entities after an id, in order of id, without a limit. */
 export function exportEntities(organization: string, after: string | null): Statement<ExportedEntity> {

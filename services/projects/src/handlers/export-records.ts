@@ -1,9 +1,9 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
+import { afterUuid, exportRpc, nextOf, readPage } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
-import type { ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
+import { exportLine } from '../domain/export-line.ts';
 import { exportOffices } from '../store/billing-offices.ts';
-import { exportProjects, type ProjectRow } from '../store/projects.ts';
+import { exportProjects } from '../store/projects.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {
   return exportRpc('projects', auth.recordAudit, {
@@ -29,25 +29,9 @@ export function exportRecords({ importDb, auth }: RecordContext) {
       // A project whose erasure has begun has no grant any more.
       const lines = page.rows.flatMap((row) => {
         const grant = grants.get(row.projectId);
-        return grant ? projectLine(scope.organization, row, grant) : [];
+        return grant ? exportLine(scope.organization, row, grant) : [];
       });
       return { lines, next: nextOf(page, ({ projectId }) => projectId) };
     },
-  });
-}
-
-function projectLine(organization: string, row: ProjectRow, { createdBy, members }: ProjectGrant): object {
-  return withoutNulls({
-    type: 'project',
-    organization,
-    id: row.projectId,
-    name: row.name,
-    summary: row.summary,
-    status: row.status,
-    is_archived: row.isArchived,
-    created_at: row.createdAt,
-    created_by: createdBy ?? null,
-    billing_office_name: row.billingOfficeName,
-    members: members.map(({ email, lead }) => ({ email, role: lead ? 'lead' : 'member' })),
   });
 }

@@ -1,4 +1,4 @@
-import { ImportService } from '@crs/records/import-batch';
+import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { RecordContext } from '@crs/records/record-service';
 import { retention } from '@crs/records/retention';
 import { bind, type From } from '@crs/kit/rpc/server';
@@ -35,6 +35,7 @@ export function internalServices(context: RecordContext) {
       getProject: getProject(context, pruneOnRead),
       listUserProjects: listUserProjects(context),
     }),
+    bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }
 
@@ -42,7 +43,7 @@ export function internalServices(context: RecordContext) {
 export function adminServices(context: RecordContext) {
   return [
     bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context), findReferences: findReferences(context) }),
-    bind(ImportService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

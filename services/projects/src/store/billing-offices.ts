@@ -26,15 +26,15 @@ export function findBillingOffice(organization: string, name: string | null): St
   };
 }
 
-/** Stores an office. If it is the default, no other stays the default. Returns whether anything changed. */
+/** Stores an office. If it is the default, no other stays the default. */
 export async function putBillingOffice(
   query: Query,
   organization: string,
   office: { name: string; isDefault: boolean | undefined },
-): Promise<boolean> {
+): Promise<'created' | 'changed' | 'unchanged'> {
   const [before] = await query(findBillingOffice(organization, office.name));
   const isDefault = office.isDefault ?? before?.isDefault ?? false;
-  if (before?.isDefault === isDefault) return false;
+  if (before?.isDefault === isDefault) return 'unchanged';
   if (isDefault) {
     await query({
       name: 'clear_default_office',
@@ -48,7 +48,7 @@ export async function putBillingOffice(
       on conflict (organization, name) do update set is_default = excluded.is_default`,
     values: [organization, office.name, isDefault],
   });
-  return true;
+  return before ? 'changed' : 'created';
 }
 
 export function eraseBillingOffices(organization: string): Statement {

@@ -35,6 +35,20 @@ export function findProjects(organization: string, projectIds: string[]): Statem
   };
 }
 
+const LENGTH = { id: column.uuid, length: column.integer };
+
+/** The lengths of the texts of stored projects, in bytes. */
+export function findLengths(organization: string, projectIds: string[]): Statement<column.RowOf<typeof LENGTH>> {
+  return {
+    name: 'find_project_lengths',
+    row: LENGTH,
+    text: `select project_id as id,
+        coalesce(octet_length(name), 0) + coalesce(octet_length(summary), 0) + coalesce(octet_length(status), 0) as length
+      from projects.projects where organization = $1 and project_id = any($2::uuid[])`,
+    values: [organization, projectIds],
+  };
+}
+
 export const putProjects = upsert({ name: 'put_projects', table: 'projects.projects', key: 'projectId', columns: PROJECT });
 
 export const eraseProjects = deleteNext({ name: 'erase_projects', table: 'projects.projects', key: 'project_id' });

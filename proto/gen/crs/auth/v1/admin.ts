@@ -266,6 +266,8 @@ export interface Organization {
   oidcRedirectUri: string;
   /** How many records all its keys together may delete in an hour. */
   deleteLimit: number;
+  /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
+  assertionIssuers: string[];
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -325,7 +327,16 @@ export interface OrganizationSettings {
     | OidcProviderSettings
     | undefined;
   /** 1 to 1,000,000,000. */
-  deleteLimit?: number | undefined;
+  deleteLimit?:
+    | number
+    | undefined;
+  /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
+  assertionIssuers: AssertionIssuers | undefined;
+}
+
+/** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
+export interface AssertionIssuers {
+  issuers: string[];
 }
 
 export interface CreateOrganizationRequest {
@@ -954,6 +965,7 @@ function createBaseOrganization(): Organization {
     oidcProvider: undefined,
     oidcRedirectUri: "",
     deleteLimit: 0,
+    assertionIssuers: [],
   };
 }
 
@@ -991,6 +1003,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.deleteLimit !== 0) {
       writer.uint32(120).uint32(message.deleteLimit);
+    }
+    for (const v of message.assertionIssuers) {
+      writer.uint32(114).string(v!);
     }
     return writer;
   },
@@ -1096,6 +1111,14 @@ export const Organization: MessageFns<Organization> = {
             message.deleteLimit = reader.uint32();
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.assertionIssuers.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1161,6 +1184,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.delete_limit)
         ? globalThis.Number(object.delete_limit)
         : 0,
+      assertionIssuers: globalThis.Array.isArray(object?.assertionIssuers)
+        ? object.assertionIssuers.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.assertion_issuers)
+        ? object.assertion_issuers.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -1199,6 +1227,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.deleteLimit !== 0) {
       obj.deleteLimit = Math.round(message.deleteLimit);
     }
+    if (message.assertionIssuers?.length) {
+      obj.assertionIssuers = message.assertionIssuers;
+    }
     return obj;
   },
 
@@ -1226,6 +1257,7 @@ export const Organization: MessageFns<Organization> = {
       : undefined;
     message.oidcRedirectUri = object.oidcRedirectUri ?? "";
     message.deleteLimit = object.deleteLimit ?? 0;
+    message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     return message;
   },
 };
@@ -1615,6 +1647,7 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     toolRateLimit: undefined,
     oidcProvider: undefined,
     deleteLimit: undefined,
+    assertionIssuers: undefined,
   };
 }
 
@@ -1643,6 +1676,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.deleteLimit !== undefined) {
       writer.uint32(96).uint32(message.deleteLimit);
+    }
+    if (message.assertionIssuers !== undefined) {
+      AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -1724,6 +1760,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.deleteLimit = reader.uint32();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1774,6 +1818,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.delete_limit)
         ? globalThis.Number(object.delete_limit)
         : undefined,
+      assertionIssuers: isSet(object.assertionIssuers)
+        ? AssertionIssuers.fromJSON(object.assertionIssuers)
+        : isSet(object.assertion_issuers)
+        ? AssertionIssuers.fromJSON(object.assertion_issuers)
+        : undefined,
     };
   },
 
@@ -1803,6 +1852,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.deleteLimit !== undefined) {
       obj.deleteLimit = Math.round(message.deleteLimit);
     }
+    if (message.assertionIssuers !== undefined) {
+      obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
+    }
     return obj;
   },
 
@@ -1827,6 +1879,78 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
       ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
     message.deleteLimit = object.deleteLimit ?? undefined;
+    message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
+      ? AssertionIssuers.fromPartial(object.assertionIssuers)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAssertionIssuers(): AssertionIssuers {
+  return { issuers: [] };
+}
+
+export const AssertionIssuers: MessageFns<AssertionIssuers> = {
+  encode(message: AssertionIssuers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.issuers) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AssertionIssuers {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAssertionIssuers();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.issuers.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AssertionIssuers {
+    return {
+      issuers: globalThis.Array.isArray(object?.issuers) ? object.issuers.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: AssertionIssuers): unknown {
+    const obj: any = {};
+    if (message.issuers?.length) {
+      obj.issuers = message.issuers;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    return AssertionIssuers.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AssertionIssuers>): AssertionIssuers {
+    const message = createBaseAssertionIssuers();
+    message.issuers = object.issuers?.map((e) => e) || [];
     return message;
   },
 };

@@ -4,21 +4,28 @@ import type { Database, Query } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import {
+  type BatchCall,
+  type BatchMode,
   importRpcs,
+  isCommitted,
   type NumberedRecord,
   readBatch,
   type RecordImport,
   refused as refusedLine,
   sortByLine,
+  type Stored,
 } from '@crs/records/import-batch';
 import type { FieldError } from '@crs/records/import-record';
 import { missing } from '@crs/records/missing-reference';
+import { transactIf } from '@crs/records/transact-if';
 import type { CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
+import type { RecordKeyActionRequest } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
-import { countOperatorAction } from '../../count-action.ts';
+import { countKeyAction, countOperatorAction } from '../../count-action.ts';
 import { lineReader, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
+import { profileReader } from '../../domain/profile-lines.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword, passwordProblem } from '../../domain/password.ts';
 import { changesOf } from '../../domain/settings.ts';
@@ -28,42 +35,48 @@ import { findOrganization, insertOrganization, organizationExists, updateOrganiz
 import { findUser, findUsersByEmail, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
 import { setsView, waitForViewCaches } from '../../view-settings.ts';
 
-type OperatorCall = CallContext<'operator'>;
-
 /** The result of a line. */
-type Outcome = 'accepted' | 'unchanged' | FieldError;
+type Outcome = 'accepted' | 'created' | 'unchanged' | FieldError;
 
 export function imports({ db }: Context) {
   // The entry of an import lists the changed settings, so the transaction below writes it.
   const record: RecordImport = async ({ counted, ...entry }, call) => {
     if (counted) await countOperatorAction(db, call.identity, entry);
   };
-  const store = async (batch: ImportLine[], call: OperatorCall) => {
+  const recordKeyAction = ({ address, count }: RecordKeyActionRequest, { identity }: CallContext<'organization'>) =>
+    countKeyAction(db, identity, { action: 'records.write', address, count });
+  const store = async (batch: ImportLine[], call: BatchCall, mode: BatchMode): Promise<Stored> => {
     const scope = callerScope(call);
-    const { lines, errors } = await readBatch(batch, lineReader, scope);
+    const { lines, errors } = await readBatch<AuthRecord>(batch, mode.rights ? profileReader : lineReader, scope, mode);
     const passwords = await hashPasswords(db, scope, lines, hashPassword);
-    const { existed, ...response } = await db.transact(scope, async (query) => {
-      let accepted = 0;
-      let unchanged = 0;
+    let existed = false;
+    const work = async (query: Query) => {
+      const counts = { accepted: 0, unchanged: 0, created: 0 };
       const [before] = await query(findOrganization(scope.organization));
-      let exists = before !== undefined;
-      const store = (record: AuthRecord): Outcome | Promise<Outcome> => {
+      existed = before !== undefined;
+      let exists = existed;
+      const storeLine = (record: AuthRecord): Outcome | Promise<Outcome> => {
         if (record.type === 'user')
           return exists ? storeUser(query, record, passwords.hashes, call) : missing('organization', 'organization');
-        return before || call.rights.organizations.length === 0 ? storeOrganization(query, record) : MAY_NOT_CREATE;
+        return before || call.rights?.organizations.length === 0 ? storeOrganization(query, record) : MAY_NOT_CREATE;
       };
       for (const { number, record } of lines) {
-        const outcome = passwords.refused.get(number) ?? (await store(record));
-        if (record.type === 'organization' && typeof outcome === 'string') exists = true;
-        if (outcome === 'accepted') accepted++;
-        else if (outcome === 'unchanged') unchanged++;
-        else errors.push(refusedLine(number, outcome));
+        const outcome = passwords.refused.get(number) ?? (await storeLine(record));
+        if (typeof outcome !== 'string') errors.push(refusedLine(number, outcome));
+        else {
+          if (record.type === 'organization') exists = true;
+          counts[outcome === 'unchanged' ? 'unchanged' : 'accepted']++;
+          if (outcome === 'created') counts.created++;
+        }
       }
-      const [after] = await query(findOrganization(scope.organization));
-      const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
-      await query(operatorEntry(call.identity, 'auth.import', `${batch.length} lines`, details));
-      return { accepted, unchanged, errors: sortByLine(errors), existed: before !== undefined };
-    });
+      if (call.identity.kind === 'operator') {
+        const [after] = await query(findOrganization(scope.organization));
+        const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
+        await query(operatorEntry(call.identity, 'auth.import', `${batch.length} lines`, details));
+      }
+      return { ...counts, errors: sortByLine(errors) };
+    };
+    const response = await transactIf(db, scope, work, (stored) => isCommitted(mode, stored));
     const viewSet = lines.some(({ record }) => record.type === 'organization' && setsView(record.change));
     if (existed && viewSet) await waitForViewCaches();
     return response;
@@ -72,7 +85,7 @@ export function imports({ db }: Context) {
     const { refused } = await hashPasswords(db, scope, lines, () => Promise.resolve(''));
     return [...refused].map(([number, problem]) => refusedLine(number, problem));
   };
-  return importRpcs('auth', record, lineReader, store, findProblems);
+  return importRpcs({ service: 'auth', record, recordKeyAction, reader: lineReader, store, findProblems });
 }
 
 const MAY_NOT_CREATE: FieldError = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
@@ -119,7 +132,7 @@ async function hashPasswords(
 
 async function storeOrganization(query: Query, { organization, change }: OrganizationRecord): Promise<Outcome> {
   const [inserted] = await query(insertOrganization(organization, change));
-  if (inserted) return 'accepted';
+  if (inserted) return 'created';
   const [before] = await query(findOrganization(organization));
   if (!before) return beingDeleted('id');
   await updateOrganization(query, before, change);
@@ -128,7 +141,7 @@ async function storeOrganization(query: Query, { organization, change }: Organiz
 }
 
 /** @param hashes by folded e-mail */
-async function storeUser(query: Query, record: UserRecord, hashes: Map<string, string>, call: OperatorCall): Promise<Outcome> {
+async function storeUser(query: Query, record: UserRecord, hashes: Map<string, string>, call: BatchCall): Promise<Outcome> {
   const { organization, email } = record;
   const [before] = await query(findUser(organization, email));
   // An import sets a password only if there is none, so that it can't take over the account of an existing user.
@@ -137,7 +150,7 @@ async function storeUser(query: Query, record: UserRecord, hashes: Map<string, s
   if (!before) {
     const [inserted] = await query(insertUser(organization, after));
     if (inserted && record.disabled) await disable(query, organization, inserted, call);
-    if (inserted) return 'accepted';
+    if (inserted) return 'created';
     const [other] = await query(findUser(organization, email));
     if (!other) return beingDeleted('email');
     throw new ServiceError('aborted', 'Another import got in between; try again.');
@@ -150,7 +163,8 @@ async function storeUser(query: Query, record: UserRecord, hashes: Map<string, s
   return 'accepted';
 }
 
-async function disable(query: Query, organization: string, { userId, email }: UserRow, call: OperatorCall): Promise<void> {
+async function disable(query: Query, organization: string, { userId, email }: UserRow, call: BatchCall): Promise<void> {
+  if (call.identity.kind !== 'operator') throw new Error('Only an operator may disable a user.');
   await query(setUserDisabled(organization, email, true));
   await endAccess(query, organization, userId);
   await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));

@@ -4,8 +4,11 @@ import { invalid, ServiceError } from '@crs/kit/errors';
 import type { Organization } from '@crs/proto/crs/auth/v1/admin';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { noSuchOrganization } from '../../domain/not-found.ts';
+import { changeAssertionIssuers, requireMayTrust } from '../../domain/assertion-issuers.ts';
 import { changeOidcProvider, redirectUriOf, requireMayClaim } from '../../domain/oidc-provider.ts';
 import { changesOf, parseSettings, type OidcProviderChange } from '../../domain/settings.ts';
+import { setIssuers } from '../../store/assertion-issuers.ts';
+import { revokeManagedConsents } from '../../store/consents.ts';
 import { setDomains } from '../../store/domain-directory.ts';
 import {
   findOrganization,
@@ -25,14 +28,16 @@ export const organizations = {
       const change = parseSettings(settings);
       if (change.name === undefined) throw invalid('name', 'is required');
       const provider = changeOidcProvider(undefined, settings?.oidcProvider, encrypterOf(operation));
+      const assertionIssuers = changeAssertionIssuers(undefined, settings?.assertionIssuers, provider.oidcIssuer);
       return transact(async (query, audit) => {
-        const [inserted] = await query(insertOrganization(organization, { ...change, ...provider }));
+        const [inserted] = await query(insertOrganization(organization, { ...change, ...provider, assertionIssuers }));
         if (!inserted) {
           throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, {
             field: 'organization',
           });
         }
         await claimDomains(query, organization, provider);
+        await claimIssuers(query, organization, assertionIssuers);
         const [created] = await query(findOrganization(organization));
         await audit('organization.create', organization, changesOf(undefined, created!, created!.oidcHasClientSecret));
         if (provider.oidcIssuer) await audit('organization.oidc', `${organization} ${provider.oidcIssuer}`);
@@ -49,9 +54,15 @@ export const organizations = {
         const [before] = await query(findOrganization(organization));
         if (!before) throw noSuchOrganization();
         const provider = changeOidcProvider(before, settings?.oidcProvider, encrypterOf(operation));
+        const { oidcIssuer = before.oidcIssuer } = provider;
+        const assertionIssuers = changeAssertionIssuers(before, settings?.assertionIssuers, oidcIssuer);
         requireMayClaim(rights, before, provider);
+        requireMayTrust(rights, before, { assertionIssuers });
         await claimDomains(query, organization, provider);
-        await updateOrganization(query, before, { ...change, ...provider });
+        await claimIssuers(query, organization, assertionIssuers);
+        await updateOrganization(query, before, { ...change, ...provider, assertionIssuers });
+        if (before.assertionIssuers.some((issuer) => assertionIssuers?.includes(issuer) === false))
+          await query(revokeManagedConsents(organization));
         const [after] = await query(findOrganization(organization));
         const changes = changesOf(before, after!, settings?.oidcProvider?.clientSecret !== undefined);
         await audit('organization.update', organization, changes);
@@ -102,6 +113,18 @@ async function claimDomains(query: Query, organization: string, { oidcDomains }:
   });
 }
 
+/** Does nothing if the list doesn't change. @throws ServiceError already_exists, as {@link claimDomains} does */
+async function claimIssuers(query: Query, organization: string, issuers: string[] | undefined): Promise<void> {
+  const taken = issuers && (await setIssuers(query, organization, issuers));
+  if (!taken) return;
+  const next = `To move it, remove it there first: "org update ${taken.organization} --assertion-issuers" with the other issuers, or none.`;
+  throw new ServiceError(
+    'already_exists',
+    `assertion_issuers: ${taken.issuer} belongs to the organization ${taken.organization}. ${next}`,
+    { field: 'assertion_issuers' },
+  );
+}
+
 function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
   return {
     organizationId: row.organization,
@@ -124,5 +147,6 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
             emailProof: row.oidcEmailProof!,
           },
     oidcRedirectUri: redirectUriOf(toolsUrl, row.organization),
+    assertionIssuers: row.assertionIssuers,
   };
 }

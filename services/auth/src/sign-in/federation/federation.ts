@@ -3,7 +3,6 @@ import { Encrypter } from '@crs/kit/data/encrypter';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
-import { findLinkedUser } from '../../store/identities.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../accounts.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
@@ -12,10 +11,10 @@ import { expired, PageError } from '../page-error.ts';
 import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
-import { linkableEmail, linkByEmail } from './link.ts';
+import { findOrLinkUser } from './link.ts';
 import { decryptPending, encryptPending, PENDING_MS, type PendingSignIn } from './pending.ts';
 import { MESSAGES, messagesOf, SignInRefusal, type Reason } from './refusals.ts';
-import { allowedHosts, authorizationUrl, fetcherOf, newChecks, redeem, type Identity } from './relying-party.ts';
+import { allowedHosts, authorizationUrl, fetcherOf, newChecks, redeem } from './relying-party.ts';
 
 /** A sign-in that failed. The form shows the error, and proposes the organization again. */
 export interface SignInRefused {
@@ -100,7 +99,7 @@ export class Federation {
       const found = await this.#find(organization);
       if (found?.issuer !== issuer) throw new SignInRefusal('provider changed');
       const identity = await redeem(this.#partyOf(organization, found), parameters, pending);
-      const user = await this.#userOf(pending, identity, found);
+      const user = await findOrLinkUser(this.#context.db, pending, identity, found);
       const details = { address: forwardedAddress(request) };
       const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
       await this.#context.db.run(credentialScopeNow(organization), entry);
@@ -113,20 +112,6 @@ export class Federation {
       await this.#audit(request, pending, reason, detail);
       return { kind: 'refused', organization, uid, status: reason === 'provider away' ? 503 : 403, error: message };
     }
-  }
-
-  /** Links the identity by its e-mail at the first sign-in. Later, the subject alone identifies the user. @throws SignInRefusal */
-  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, provider: OidcProviderRow) {
-    const { db } = this.#context;
-    const { subject } = identity;
-    const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
-    if (linked?.disabledAt) throw new SignInRefusal('disabled user', subject);
-    if (linked) return linked;
-    const email = await linkableEmail(identity, provider);
-    const account = { organization, issuer, subject };
-    const user = await db.transact(credentialScopeNow(organization), (query) => linkByEmail(query, account, email));
-    if (typeof user === 'string') throw new SignInRefusal(user, email);
-    return user;
   }
 
   async #find(organization: string): Promise<OidcProviderRow | undefined> {

@@ -1,27 +1,45 @@
-import type { Query } from '@crs/kit/data/database';
+import type { Database, Query } from '@crs/kit/data/database';
 import { fold, isEmail, unstorable } from '@crs/kit/text';
 import type { EmailProof } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findLinkedUser, insertIdentity } from '../../store/identities.ts';
 import type { OidcProviderRow } from '../../store/oidc-providers.ts';
 import { findUser } from '../../store/users.ts';
+import { credentialScopeNow } from '../context.ts';
 import { SignInRefusal } from './refusals.ts';
 import type { EmailClaims, Identity } from './relying-party.ts';
 
-interface LinkedUser {
+export interface LinkedUser {
   userId: string;
   email: string;
   sessionVersion: number;
+}
+
+type LinkRules = Pick<OidcProviderRow, 'domains' | 'emailProof'>;
+
+/** Links the identity by its e-mail at first. Later, the subject alone identifies the user. @throws SignInRefusal */
+export async function findOrLinkUser(
+  db: Database,
+  { organization, issuer }: { organization: string; issuer: string },
+  identity: Identity,
+  rules: LinkRules,
+): Promise<LinkedUser> {
+  const { subject } = identity;
+  const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
+  if (linked?.disabledAt) throw new SignInRefusal('disabled user', subject);
+  if (linked) return linked;
+  const email = await linkableEmail(identity, rules);
+  const account = { organization, issuer, subject };
+  const user = await db.transact(credentialScopeNow(organization), (query) => linkByEmail(query, account, email));
+  if (typeof user === 'string') throw new SignInRefusal(user, email);
+  return user;
 }
 
 /**
  * The e-mail address that can link an identity to a user. Only the claim `email` counts: people choose their own `preferred_username`.
  * @throws SignInRefusal if there is none
  */
-export async function linkableEmail(
-  { subject, email }: Identity,
-  { domains, emailProof }: Pick<OidcProviderRow, 'domains' | 'emailProof'>,
-): Promise<string> {
+async function linkableEmail({ subject, email }: Identity, { domains, emailProof }: LinkRules): Promise<string> {
   const claims = await email();
   const address = typeof claims.email === 'string' ? claims.email : '';
   const isUsable = isEmail(address) && !unstorable(address);
@@ -48,7 +66,7 @@ function missingProof({ email_verified, xms_edov }: EmailClaims, proof: EmailPro
  * Links an identity to the user with that e-mail. The link survives a change of the e-mail.
  * @returns the user, or why there is none: an exception would cost the transaction's connection
  */
-export async function linkByEmail(
+async function linkByEmail(
   query: Query,
   { organization, issuer, subject }: { organization: string; issuer: string; subject: string },
   email: string,

@@ -1,0 +1,46 @@
+/** Merges: lines with `"merge": true`, which change properties of a stored record and keep the others. */
+import { z } from 'zod';
+import { parseJson, parseObject, type FieldError } from './import-record.ts';
+
+/** A valid merge that isn't applied yet, because only its service can read the stored record. */
+export interface Merge {
+  deleted: false;
+  organization: string;
+  /** The id of the record. */
+  id: string;
+  /** The line itself. */
+  patch: Uint8Array;
+  /** The names of the line's properties. */
+  properties: string[];
+}
+
+export function isMerge(record: object): record is Merge {
+  return 'patch' in record;
+}
+
+/** The property `merge` of a line that isn't a merge. */
+export const notMerge = z
+  .literal([false, null], 'must be true or false')
+  .optional()
+  .describe('Not true: the line is a whole record, not a merge.');
+
+/** The property `merge` of a merge. */
+export const merge = z.literal(true);
+
+/**
+ * Parses a line that may be a merge.
+ * @param schemas.merge validates the properties of a merge, and returns the record's organization and id
+ */
+export function parseMergeable<S extends z.ZodType>(
+  schemas: { whole: S; merge: z.ZodType<{ organization: string; id: string }> },
+  line: Uint8Array,
+): { record: z.output<S> | Merge } | FieldError {
+  const json = parseJson(line);
+  if ('reason' in json) return json;
+  const { value } = json;
+  if ((value as { merge?: unknown } | null)?.merge !== true) return parseObject(schemas.whole, value);
+  const result = parseObject(schemas.merge, value);
+  if ('reason' in result) return result;
+  const { organization, id } = result.record;
+  return { record: { deleted: false, organization, id, patch: line, properties: Object.keys(value as object) } };
+}

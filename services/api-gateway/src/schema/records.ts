@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { MAX_LINE_BYTES } from '@crs/records/import-record';
+import type { JsonSchema } from '../openapi/json-schema.ts';
+import type { RefusalExample } from '../route.ts';
+import callRecord from './call-record.json' with { type: 'json' };
+import { callId, lineError, namedObject } from './common.ts';
+
+/** The body of `PUT /calls/{call_id}`. Generated from the schema by which the calls service validates lines. */
+export const callRecordSchema: JsonSchema = callRecord;
+
+/** The body of `PATCH /calls/{call_id}`: absent properties have no default, they keep their values. */
+export const callChangeSchema = JSON.parse(JSON.stringify(callRecord), (key, value: unknown) =>
+  key === 'default' ? undefined : value,
+) as JsonSchema;
+
+export const callPath = z.object({
+  call_id: z.string().meta({ description: 'Identifies the call within the organization.', example: 'call_8kq2' }),
+});
+
+const count = (description: string) => z.int32().min(0).describe(description);
+
+export const recordsResult = namedObject('RecordsResult', 'What became of the lines.', {
+  lines: count('Lines of the body, blank ones included.'),
+  accepted: count('Lines that changed something.'),
+  unchanged: count('Lines that changed nothing, because it was stored already.'),
+  refused: count('Lines that were not stored.'),
+  errors: z.array(lineError).describe('Why lines were refused, in order.'),
+});
+
+const resultOf = (id: string, results: [string, ...string[]]) =>
+  namedObject(id, 'What became of the call.', {
+    call_id: callId('Identifies the call.'),
+    result: z.enum(results).describe('`unchanged`: it was stored like this already.'),
+  });
+
+export const putCallResult = resultOf('PutCallResult', ['created', 'replaced', 'unchanged']);
+export const patchCallResult = resultOf('PatchCallResult', ['merged', 'unchanged']);
+
+export const CALL_BODY_REFUSALS: Record<number, RefusalExample> = {
+  408: { when: 'The body did not arrive within 5 s.', message: 'The body did not arrive within 5 s.' },
+  413: { when: 'The body is larger than 8 MiB.', message: `The body is larger than ${MAX_LINE_BYTES} bytes.` },
+  415: {
+    when: 'The body is not JSON in UTF-8, or it is compressed.',
+    message: 'The body must be JSON in UTF-8: send "Content-Type: application/json".',
+  },
+};

@@ -1,4 +1,5 @@
 /** Checks how each client library sends records: in which requests, what it returns, and that faults neither lose nor repeat a record. */
+import { randomUUID } from 'node:crypto';
 import { createKey } from '@crs/testing/credentials';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { act, PROGRAMS, type Outcome } from '../src/programs.ts';
@@ -54,7 +55,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_language, { runner }) => {
   });
 
   it('sends batches of 1,000 in order, and the same records again change nothing', { timeout: 120_000 }, async () => {
-    const project = { type: 'project', id: '6b1e7c1e-0000-4000-8000-000000000001', name: 'Sent', created_by: LEAD };
+    const project = { type: 'project', id: randomUUID(), name: 'Sent', created_by: LEAD };
     const list = [project, ...records(2_300, { project_id: project.id })];
     const { result, exchanges } = await send(list);
     expect(result).toEqual({ lines: 2_301, accepted: 2_301, unchanged: 0, ...clean });

@@ -1,20 +1,13 @@
+import type { LineError } from './types.ts';
+
 /** The codes of the API. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
-
-/** A record that `records` didn't store. */
-export interface RefusedRecord {
-  /** Its position among all records, from 1. */
-  line: number;
-  /** Null: the reason concerns the whole record. */
-  field: string | null;
-  reason: string;
-}
 
 export interface ErrorDetails {
   code?: ErrorCode | null;
   status?: number | null;
   requestIds?: readonly string[];
-  details?: readonly RefusedRecord[];
+  details?: readonly LineError[];
   retryAfter?: number | undefined;
   cause?: unknown;
 }
@@ -31,7 +24,7 @@ export class CallResearchError extends Error {
   /** The number of seconds after which the service says to try again; null if it doesn't say. */
   readonly retryAfter: number | null;
   /** What is wrong with which record, after `records` with `onRefusal: 'abort'`. */
-  readonly details: readonly RefusedRecord[];
+  readonly details: readonly LineError[];
 
   constructor(message: string, { code, status, requestIds = [], details = [], retryAfter, cause }: ErrorDetails = {}) {
     super(message, { cause });
@@ -97,7 +90,7 @@ export function errorOf(status: number, body: string, requestIds: string[], retr
 interface Envelope {
   code?: ErrorCode;
   message?: string;
-  details?: RefusedRecord[];
+  details?: LineError[];
 }
 
 function readEnvelope(body: string): Envelope {

@@ -9,9 +9,8 @@ export {
   ServerError,
   UnauthorizedError,
   type ErrorCode,
-  type RefusedRecord,
 } from './errors.ts';
-export type { RecordsOptions, RecordsResult } from './records.ts';
+export type { RecordsOptions } from './records.ts';
 export { postgresStore, sqliteStore, type PostgresConnection, type PostgresPool, type SqliteDatabase } from './stores.ts';
 export type { Position, Store, StoredChange, SyncOptions, SyncSummary } from './sync.ts';
 export type { RequestOptions } from './transport.ts';

@@ -1,22 +1,13 @@
-import { BadRequestError, type RefusedRecord } from './errors.ts';
+import { BadRequestError } from './errors.ts';
 import { readJson } from './responses.ts';
 import type { RawResponse, Request, RequestOptions } from './transport.ts';
+import type { LineError, RecordsResult } from './types.ts';
 
 export interface RecordsOptions extends RequestOptions {
   /** `abort`: store nothing of a batch with a refused record, and throw. All records of a batch must then have one type. */
   onRefusal?: 'abort' | undefined;
   /** Store nothing, but return the same result. */
   check?: boolean | undefined;
-}
-
-export interface RecordsResult {
-  lines: number;
-  /** Records that changed something. */
-  accepted: number;
-  /** Records that were stored already, also by an attempt of which the client got no response. */
-  unchanged: number;
-  refused: number;
-  errors: RefusedRecord[];
 }
 
 /** A body with consecutive records, one a line. */
@@ -89,6 +80,6 @@ function numbered(error: BadRequestError, start: number): BadRequestError {
   return new BadRequestError(message, { code, status, requestIds, details: shifted, cause: error });
 }
 
-function shift(refusal: RefusedRecord, start: number): RefusedRecord {
+function shift(refusal: LineError, start: number): LineError {
   return { ...refusal, line: refusal.line + start };
 }

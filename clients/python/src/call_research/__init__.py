@@ -1,6 +1,5 @@
 """Client of the Call Research Service's REST API. Start with `Client`; `call_research.types` has the types of bodies."""
 
-from ._records import RecordsResult
 from ._sync import SyncResult
 from .client import Client, Include
 from .errors import (
@@ -10,7 +9,6 @@ from .errors import (
     NotFoundError,
     ProtocolError,
     RateLimitedError,
-    RefusedRecord,
     ServerError,
     UnauthorizedError,
 )
@@ -29,8 +27,6 @@ __all__ = [
     "PostgresStore",
     "ProtocolError",
     "RateLimitedError",
-    "RecordsResult",
-    "RefusedRecord",
     "ServerError",
     "SqliteStore",
     "Store",

@@ -2,25 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypedDict
 
 from ._transport import RawResponse
-from .errors import BadRequestError, RefusedRecord
+from .errors import BadRequestError
+from .types import LineError, RecordsResult
 
 # The API's limits.
 MAX_LINE_BYTES = 8 * 1024 * 1024
 MAX_BATCH_LINES = 1_000
 MAX_BATCH_BYTES = 16 * 1024 * 1024
-
-
-class RecordsResult(TypedDict):
-    """Counts of all records. `unchanged` ones were stored already, also by an attempt of which the client got no response."""
-
-    lines: int
-    accepted: int
-    unchanged: int
-    refused: int
-    errors: list[RefusedRecord]
 
 
 def send_records(send: Callable[[bytes], RawResponse], records: Iterable[Mapping[str, object]]) -> RecordsResult:
@@ -58,5 +48,5 @@ def batches(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[int, byte
         yield start, b"".join(lines)
 
 
-def _shift(refusal: RefusedRecord, start: int) -> RefusedRecord:
+def _shift(refusal: LineError, start: int) -> LineError:
     return {**refusal, "line": refusal["line"] + start}

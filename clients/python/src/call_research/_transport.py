@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 from . import errors
+from .types import LineError
 
 MAX_WAIT = 120.0
 """Seconds. During a longer wait, a script would seem to hang."""
@@ -176,7 +177,7 @@ def _seconds(date: str) -> float | None:
 def _error_of(response: RawResponse, retry_after: float | None) -> errors.CallResearchError:
     code = "internal_error" if response.status >= 500 else "rate_limited" if response.status == 429 else None
     message = f"The response with status {response.status} is not one of the API's errors. Check base_url, and any proxy before it."
-    details: list[errors.RefusedRecord] = []
+    details: list[LineError] = []
     try:
         error = json.loads(response.body)["error"]
         if error["code"] in errors.BY_CODE:

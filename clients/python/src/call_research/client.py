@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 from . import _sync
 from ._pages import read_page
-from ._records import RecordsResult, send_records
+from ._records import send_records
 from ._sync import SyncResult
 from ._transport import RawResponse, Options, Transport
 from .stores import Store
-from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project
+from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project, RecordsResult
 
 CACHE_BYTES = 32 * 1024 * 1024
 """The maximum size of the bodies in the cache of one client."""
@@ -178,7 +178,7 @@ class Client:
     ) -> RecordsResult:
         """Stores and deletes records, which are the lines of an import without `organization`, in their order.
 
-        Sends batches of at most 1,000 records and 16 MiB. Refused records are in the result; with `on_refusal="abort"`, nothing
+        Sends batches of at most 1,000 records and 16 MiB. Refused records are in the result, and `line` counts all records; with `on_refusal="abort"`, nothing
         of their batch is stored, and BadRequestError is raised. With `check`, nothing is stored. After an error, earlier batches
         are stored: send all records again, which changes nothing twice.
         """

@@ -1,15 +1,8 @@
 """The errors that the client raises. Each is a `CallResearchError`."""
 
 from collections.abc import Sequence
-from typing import TypedDict
 
-
-class RefusedRecord(TypedDict):
-    """A record that `records` didn't store: its position from 1, the field (None: the whole record), and what is wrong."""
-
-    line: int
-    field: str | None
-    reason: str
+from .types import LineError
 
 
 class CallResearchError(Exception):
@@ -28,7 +21,7 @@ class CallResearchError(Exception):
         status: int | None = None,
         request_ids: Sequence[str] = (),
         retry_after: int | None = None,
-        details: Sequence[RefusedRecord] = (),
+        details: Sequence[LineError] = (),
     ) -> None:
         super().__init__(message)
         self.message = message

@@ -27,6 +27,24 @@ export type Pagination = {
 };
 
 /**
+ * Why a line was refused.
+ */
+export type LineError = {
+    /**
+     * Position in the body; the first line is 1. Blank lines count.
+     */
+    line: number;
+    /**
+     * The field at fault; null if it is the whole line.
+     */
+    field: string | null;
+    /**
+     * Continues a sentence that begins with the field.
+     */
+    reason: string;
+};
+
+/**
  * The body of every response with a status of 400 or above.
  */
 export type Error = {
@@ -46,6 +64,10 @@ export type Error = {
          * The same as `X-Request-Id`. Log it, and quote it when you contact support.
          */
         request_id: string;
+        /**
+         * The refused lines of `POST /records` with `on_refusal=abort`. Otherwise absent.
+         */
+        details?: Array<LineError>;
     };
 };
 
@@ -123,6 +145,60 @@ export type Project = {
      * The office that is billed. Null if there is none.
      */
     billing_office_name: string | null;
+};
+
+/**
+ * What became of the lines.
+ */
+export type RecordsResult = {
+    /**
+     * Lines of the body, blank ones included.
+     */
+    lines: number;
+    /**
+     * Lines that changed something.
+     */
+    accepted: number;
+    /**
+     * Lines that changed nothing, because it was stored already.
+     */
+    unchanged: number;
+    /**
+     * Lines that were not stored.
+     */
+    refused: number;
+    /**
+     * Why lines were refused, in order.
+     */
+    errors: Array<LineError>;
+};
+
+/**
+ * What became of the call.
+ */
+export type PutCallResult = {
+    /**
+     * Identifies the call.
+     */
+    call_id: string;
+    /**
+     * `unchanged`: it was stored like this already.
+     */
+    result: 'created' | 'replaced' | 'unchanged';
+};
+
+/**
+ * What became of the call.
+ */
+export type PatchCallResult = {
+    /**
+     * Identifies the call.
+     */
+    call_id: string;
+    /**
+     * `unchanged`: it was stored like this already.
+     */
+    result: 'merged' | 'unchanged';
 };
 
 /**
@@ -501,6 +577,385 @@ export type ChangeList = {
     has_more: boolean;
 };
 
+export type CallRecord = {
+    /**
+     * Null: only the user who conducted the call sees it in the tools.
+     */
+    project_id?: string | null;
+    /**
+     * `interview`: a call with an expert. `meeting`: an internal or recorded meeting.
+     */
+    call_type?: 'interview' | 'meeting' | null;
+    /**
+     * State of scheduling.
+     */
+    call_status?: 'scheduled' | 'reached_out' | 'not_scheduled' | 'done' | 'rescheduled' | 'not_interested' | 'canceled' | 'candidate' | null;
+    /**
+     * State of the redaction. REST returns the redacted transcript once this is `complete`.
+     */
+    anonymity_status?: 'not_requested' | 'started' | 'complete' | 'errored' | null;
+    /**
+     * When the call takes place.
+     */
+    date?: string | null;
+    /**
+     * Length of the call.
+     */
+    duration_minutes?: number | null;
+    /**
+     * Recorded spend in the currency of the project.
+     */
+    cost?: number | null;
+    /**
+     * 5 is best.
+     */
+    rating?: number | null;
+    /**
+     * Label that groups a project's calls by kind of interviewee.
+     */
+    segment?: string | null;
+    /**
+     * Any text, such as the name of an expert network.
+     */
+    source?: string | null;
+    /**
+     * Replaces the name at REST, if names are anonymized. Null: REST generates one.
+     */
+    anonymized_name?: string | null;
+    /**
+     * Language of the transcripts, such as `en`.
+     */
+    language?: string | null;
+    /**
+     * Summary in Markdown.
+     */
+    summary?: string | null;
+    /**
+     * Key takeaways in Markdown. REST calls them `key_takeaways`.
+     */
+    ktas?: string | null;
+    /**
+     * State of their review. REST calls it `key_takeaways_status`.
+     */
+    kta_approval_status?: 'pending' | 'approved' | null;
+    /**
+     * Who took part.
+     */
+    participants?: Array<{
+        /**
+         * The name.
+         */
+        name?: string | null;
+        /**
+         * Any text, such as `host`.
+         */
+        role?: string | null;
+        /**
+         * e-mail address
+         *
+         * Any address, not only of a user.
+         */
+        email?: string | null;
+    }> | null;
+    /**
+     * The interviewee.
+     */
+    expert?: {
+        /**
+         * Any spelling. `list_calls` ignores its case.
+         */
+        country?: string | null;
+        /**
+         * Job title.
+         */
+        job_title?: string | null;
+        /**
+         * The employer.
+         */
+        organization?: string | null;
+        /**
+         * The real name.
+         */
+        name?: string | null;
+        /**
+         * Short biography.
+         */
+        bio?: string | null;
+    } | null;
+    /**
+     * Questions and answers, in the order of the call.
+     */
+    qa_blocks?: Array<{
+        /**
+         * Unique within the call. Absent: derived from the call and the position.
+         */
+        id?: string | null;
+        /**
+         * The question.
+         */
+        question?: string | null;
+        /**
+         * The answer, which can be read alone.
+         */
+        answer?: string | null;
+        /**
+         * Heading above the question.
+         */
+        section?: string | null;
+    }> | null;
+    /**
+     * e-mail address
+     *
+     * The user who conducted the call, and therefore sees it.
+     */
+    conducted_by?: string | null;
+    /**
+     * Absent: the stored time, or the time of this import.
+     */
+    created_at?: string | null;
+    /**
+     * Personal notes of users. REST never returns them.
+     */
+    notes?: Array<{
+        /**
+         * e-mail address
+         *
+         * The author. A user has one note, which nobody else sees.
+         */
+        email: string;
+        /**
+         * The note. Null: none.
+         */
+        text?: string | null;
+    }> | null;
+    /**
+     * The verbatim transcript: plain text or segments.
+     */
+    transcript?: string | Array<{
+        /**
+         * Who speaks.
+         */
+        speaker?: string | null;
+        /**
+         * Since the start of the call.
+         */
+        start_seconds?: number | null;
+        /**
+         * What is said.
+         */
+        text: string;
+    }> | null;
+    /**
+     * The transcript without traces of the interviewee, in the same form.
+     */
+    redacted_transcript?: string | Array<{
+        /**
+         * Who speaks.
+         */
+        speaker?: string | null;
+        /**
+         * Since the start of the call.
+         */
+        start_seconds?: number | null;
+        /**
+         * What is said.
+         */
+        text: string;
+    }> | null;
+};
+
+export type CallChange = {
+    /**
+     * Null: only the user who conducted the call sees it in the tools.
+     */
+    project_id?: string | null;
+    /**
+     * `interview`: a call with an expert. `meeting`: an internal or recorded meeting.
+     */
+    call_type?: 'interview' | 'meeting' | null;
+    /**
+     * State of scheduling.
+     */
+    call_status?: 'scheduled' | 'reached_out' | 'not_scheduled' | 'done' | 'rescheduled' | 'not_interested' | 'canceled' | 'candidate' | null;
+    /**
+     * State of the redaction. REST returns the redacted transcript once this is `complete`.
+     */
+    anonymity_status?: 'not_requested' | 'started' | 'complete' | 'errored' | null;
+    /**
+     * When the call takes place.
+     */
+    date?: string | null;
+    /**
+     * Length of the call.
+     */
+    duration_minutes?: number | null;
+    /**
+     * Recorded spend in the currency of the project.
+     */
+    cost?: number | null;
+    /**
+     * 5 is best.
+     */
+    rating?: number | null;
+    /**
+     * Label that groups a project's calls by kind of interviewee.
+     */
+    segment?: string | null;
+    /**
+     * Any text, such as the name of an expert network.
+     */
+    source?: string | null;
+    /**
+     * Replaces the name at REST, if names are anonymized. Null: REST generates one.
+     */
+    anonymized_name?: string | null;
+    /**
+     * Language of the transcripts, such as `en`.
+     */
+    language?: string | null;
+    /**
+     * Summary in Markdown.
+     */
+    summary?: string | null;
+    /**
+     * Key takeaways in Markdown. REST calls them `key_takeaways`.
+     */
+    ktas?: string | null;
+    /**
+     * State of their review. REST calls it `key_takeaways_status`.
+     */
+    kta_approval_status?: 'pending' | 'approved' | null;
+    /**
+     * Who took part.
+     */
+    participants?: Array<{
+        /**
+         * The name.
+         */
+        name?: string | null;
+        /**
+         * Any text, such as `host`.
+         */
+        role?: string | null;
+        /**
+         * e-mail address
+         *
+         * Any address, not only of a user.
+         */
+        email?: string | null;
+    }> | null;
+    /**
+     * The interviewee.
+     */
+    expert?: {
+        /**
+         * Any spelling. `list_calls` ignores its case.
+         */
+        country?: string | null;
+        /**
+         * Job title.
+         */
+        job_title?: string | null;
+        /**
+         * The employer.
+         */
+        organization?: string | null;
+        /**
+         * The real name.
+         */
+        name?: string | null;
+        /**
+         * Short biography.
+         */
+        bio?: string | null;
+    } | null;
+    /**
+     * Questions and answers, in the order of the call.
+     */
+    qa_blocks?: Array<{
+        /**
+         * Unique within the call. Absent: derived from the call and the position.
+         */
+        id?: string | null;
+        /**
+         * The question.
+         */
+        question?: string | null;
+        /**
+         * The answer, which can be read alone.
+         */
+        answer?: string | null;
+        /**
+         * Heading above the question.
+         */
+        section?: string | null;
+    }> | null;
+    /**
+     * e-mail address
+     *
+     * The user who conducted the call, and therefore sees it.
+     */
+    conducted_by?: string | null;
+    /**
+     * Absent: the stored time, or the time of this import.
+     */
+    created_at?: string | null;
+    /**
+     * Personal notes of users. REST never returns them.
+     */
+    notes?: Array<{
+        /**
+         * e-mail address
+         *
+         * The author. A user has one note, which nobody else sees.
+         */
+        email: string;
+        /**
+         * The note. Null: none.
+         */
+        text?: string | null;
+    }> | null;
+    /**
+     * The verbatim transcript: plain text or segments.
+     */
+    transcript?: string | Array<{
+        /**
+         * Who speaks.
+         */
+        speaker?: string | null;
+        /**
+         * Since the start of the call.
+         */
+        start_seconds?: number | null;
+        /**
+         * What is said.
+         */
+        text: string;
+    }> | null;
+    /**
+     * The transcript without traces of the interviewee, in the same form.
+     */
+    redacted_transcript?: string | Array<{
+        /**
+         * Who speaks.
+         */
+        speaker?: string | null;
+        /**
+         * Since the start of the call.
+         */
+        start_seconds?: number | null;
+        /**
+         * What is said.
+         */
+        text: string;
+    }> | null;
+};
+
+/**
+ * One JSON object a line, as the chapter “Send records” of the guide describes.
+ */
+export type RecordLines = string;
+
 /**
  * The project to create.
  */
@@ -619,6 +1074,64 @@ export type ListCallsResponses = {
 
 export type ListCallsResponse = ListCallsResponses[keyof ListCallsResponses];
 
+export type DeleteCallData = {
+    body?: never;
+    path: {
+        /**
+         * Identifies the call within the organization.
+         */
+        call_id: string;
+    };
+    query?: never;
+    url: '/calls/{call_id}';
+};
+
+export type DeleteCallErrors = {
+    /**
+     * The request has a query; this path takes none. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The organization has no call with this id, or the key does not have the right `delete`; the message says which. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type DeleteCallError = DeleteCallErrors[keyof DeleteCallErrors];
+
+export type DeleteCallResponses = {
+    /**
+     * The call is deleted.
+     */
+    204: void;
+};
+
+export type DeleteCallResponse = DeleteCallResponses[keyof DeleteCallResponses];
+
 export type GetCallData = {
     body?: never;
     headers?: {
@@ -696,6 +1209,156 @@ export type GetCallResponses = {
 
 export type GetCallResponse = GetCallResponses[keyof GetCallResponses];
 
+export type PatchCallData = {
+    /**
+     * The properties that change, in at most 8 MiB of JSON. Unknown properties are refused.
+     */
+    body: CallChange;
+    path: {
+        /**
+         * Identifies the call within the organization.
+         */
+        call_id: string;
+    };
+    query?: never;
+    url: '/calls/{call_id}';
+};
+
+export type PatchCallErrors = {
+    /**
+     * The body or a field is invalid, or a field names a user or a project that the organization does not have; the message names the field. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The organization has no call with this id, or the key does not have the right `ingest`; the message says which. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The body did not arrive within 5 s. Code `bad_request`.
+     */
+    408: Error;
+    /**
+     * The body is larger than 8 MiB. Code `bad_request`.
+     */
+    413: Error;
+    /**
+     * The body is not JSON in UTF-8, or it is compressed. Code `bad_request`.
+     */
+    415: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type PatchCallError = PatchCallErrors[keyof PatchCallErrors];
+
+export type PatchCallResponses = {
+    /**
+     * The call is `merged`, or `unchanged` because it had these properties already.
+     */
+    200: PatchCallResult;
+};
+
+export type PatchCallResponse = PatchCallResponses[keyof PatchCallResponses];
+
+export type PutCallData = {
+    /**
+     * The call, in at most 8 MiB of JSON. Unknown properties are refused.
+     */
+    body: CallRecord;
+    path: {
+        /**
+         * Identifies the call within the organization.
+         */
+        call_id: string;
+    };
+    query?: never;
+    url: '/calls/{call_id}';
+};
+
+export type PutCallErrors = {
+    /**
+     * The id, the body or a field is invalid, or a field names a user or a project that the organization does not have; the message names the field. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The key does not have the right `ingest`. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The body did not arrive within 5 s. Code `bad_request`.
+     */
+    408: Error;
+    /**
+     * The body is larger than 8 MiB. Code `bad_request`.
+     */
+    413: Error;
+    /**
+     * The body is not JSON in UTF-8, or it is compressed. Code `bad_request`.
+     */
+    415: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type PutCallError = PutCallErrors[keyof PutCallErrors];
+
+export type PutCallResponses = {
+    /**
+     * There was a call with this id: it is `replaced`, or `unchanged` because it was stored like this already.
+     */
+    200: PutCallResult;
+    /**
+     * The call is new.
+     */
+    201: PutCallResult;
+};
+
+export type PutCallResponse = PutCallResponses[keyof PutCallResponses];
+
 export type ListChangesData = {
     body?: never;
     path?: never;
@@ -769,6 +1432,83 @@ export type ListChangesResponses = {
 };
 
 export type ListChangesResponse = ListChangesResponses[keyof ListChangesResponses];
+
+export type PutRecordsData = {
+    /**
+     * 1 to 1000 JSON lines, each at most 8 MiB; 16 MiB in all, uncompressed, within 30 s.
+     */
+    body: RecordLines;
+    path?: never;
+    query?: {
+        /**
+         * `abort`: if any line is refused, nothing is stored, and the response is 400 with the list of refused lines as `error.details`. All lines must have the same type.
+         */
+        on_refusal?: 'abort';
+        /**
+         * `true`: nothing is stored, but the response is the same as if it were.
+         */
+        check?: boolean;
+    };
+    url: '/records';
+};
+
+export type PutRecordsErrors = {
+    /**
+     * The body has no line or too many, more deletions than the organization may make in an hour, or, with `on_refusal=abort`, a refused line (see `details`); or a parameter is invalid. Nothing is stored. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The key has neither the right `ingest` nor `delete`. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The body did not arrive within 30 s. Code `bad_request`.
+     */
+    408: Error;
+    /**
+     * The body is larger than 16 MiB. Code `bad_request`.
+     */
+    413: Error;
+    /**
+     * The body is not NDJSON in UTF-8, or it is compressed. Code `bad_request`.
+     */
+    415: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type PutRecordsError = PutRecordsErrors[keyof PutRecordsErrors];
+
+export type PutRecordsResponses = {
+    /**
+     * The lines were processed; some may be refused.
+     */
+    200: RecordsResult;
+};
+
+export type PutRecordsResponse = PutRecordsResponses[keyof PutRecordsResponses];
 
 export type ListBillingOfficesData = {
     body?: never;
@@ -855,7 +1595,7 @@ export type CreateProjectErrors = {
      */
     401: Error;
     /**
-     * The organization is not enabled for the write surface, or the key may only read; the message says which. Code `not_found`.
+     * The organization is not enabled for the write surface, or the key does not have the right `write`; the message says which. Code `not_found`.
      */
     404: Error;
     /**

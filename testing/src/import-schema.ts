@@ -1,30 +1,35 @@
 /** Generates the JSON Schema of import lines, and the lists of fields in docs/import.md, from the schemas by which the services validate the lines. */
 import { authLine } from '@crs/auth/import-records';
-import { callLine } from '@crs/calls/call-record';
+import { callLine, callMerge } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
-import { entityLine } from '@crs/entities/import-records';
+import { entityLine, entityMerge } from '@crs/entities/import-records';
 import { jsonFormOf } from '@crs/records/import-record';
-import { projectsLine } from '@crs/projects/import-records';
+import { projectMerge, projectsLine } from '@crs/projects/import-records';
 import { z } from 'zod';
 
 type Json = z.core.JSONSchema.BaseSchema;
 
 const TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'];
 
-/** In draft 2020-12. Each type of record and its deletion are definitions; a line is one of them. */
+/** In draft 2020-12. Each type of record, its merge and its deletion are definitions; a line is one of them. */
 export function importSchema(): Json {
   const lines = [authLine, projectsLine, callLine, entityLine, deletionLine]
     .flatMap(({ options }): readonly z.ZodType[] => options)
     .map(jsonSchema);
   const records = TYPES.map((type) => [type, lines.findLast((line) => typeOf(line) === type && !isDeletion(line))!] as const);
+  const merges = [projectMerge, callMerge, entityMerge].map((schema) => {
+    const line = withoutDefaults(jsonSchema(schema));
+    return [`${String(typeOf(line))}_merge`, line] as const;
+  });
   const deletions = TYPES.flatMap((type) =>
     lines.filter((line) => typeOf(line) === type && isDeletion(line)).map((line) => [`${type}_deletion`, line] as const),
   );
-  const definitions = [...records, ...deletions];
+  const definitions = [...records, ...merges, ...deletions];
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'A line of an import',
-    description: 'Absent and null mean the same where null is allowed. Lines are checked again against what is stored.',
+    description:
+      'Absent and null mean the same where null is allowed, except in a merge. Lines are checked again against what is stored.',
     oneOf: definitions.map(([name]) => ({ $ref: `#/$defs/${name}` })),
     $defs: Object.fromEntries(definitions),
   };
@@ -32,6 +37,20 @@ export function importSchema(): Json {
 
 const typeOf = ({ properties }: Json) => (properties!['type'] as Json).const;
 const isDeletion = ({ properties }: Json) => (properties!['deleted'] as Json | undefined)?.const === true;
+
+/** What is absent from a merge keeps its value. */
+function withoutDefaults({ default: _, properties, ...line }: Json): Json {
+  if (!properties) return line;
+  return {
+    ...line,
+    properties: Object.fromEntries(Object.entries(properties).map(([name, json]) => [name, mergedPart(json as Json)])),
+  };
+}
+
+/** An object is merged by property, a list is replaced as a whole. */
+function mergedPart({ default: _, anyOf, ...json }: Json): Json {
+  return { ...json, ...(anyOf && { anyOf: anyOf.map((each) => (each.properties ? withoutDefaults(each) : each)) }) };
+}
 
 function jsonSchema(schema: z.core.$ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
@@ -68,11 +87,15 @@ export function schemaText(): string {
 /** Properties of a line of a call that the REST API takes from the path, the key and the method. */
 const DETERMINED = ['type', 'organization', 'id', 'deleted', 'merge'];
 
-/** Formats the schema of a call in the REST API. */
-export function callRecordText(): string {
-  const { properties, ...call } = importSchema().$defs!['call'] as Json;
-  const own = Object.entries(properties!).filter(([name]) => !DETERMINED.includes(name));
-  return `${print({ ...call, properties: Object.fromEntries(own), required: [] }, 3)}\n`;
+/** Formats the schemas of a call in the REST API, and of a change of one. */
+export function callBodiesText(): string {
+  const { $defs } = importSchema();
+  const bodyOf = (definition: string): Json => {
+    const { required: _, properties, ...line } = $defs![definition] as Json;
+    const own = Object.entries(properties!).filter(([name]) => !DETERMINED.includes(name));
+    return { ...line, properties: Object.fromEntries(own) };
+  };
+  return `${print({ whole: bodyOf('call'), change: bodyOf('call_merge') }, 4)}\n`;
 }
 
 function print(value: unknown, levels: number, indent = ''): string {
@@ -91,7 +114,7 @@ export function fieldLists(): string {
 
 function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
-    if (path === '' && ['type', 'deleted'].includes(name)) return [];
+    if (path === '' && ['type', 'deleted', 'merge'].includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
     const use = required.includes(name) ? ', **required**' : defaultOf(field);
     return [
@@ -119,8 +142,10 @@ function valueOf(field: Json): string {
       .filter((it) => it.type !== 'null')
       .map(valueOf)
       .join(', or ');
-  if (items)
-    return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} objects`}`;
+  if (items) {
+    const things = (items as Json).type === 'string' ? 'texts' : 'objects';
+    return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} ${things}`}`;
+  }
   if (title !== undefined) return title;
   if (format !== undefined) return { uuid: 'UUID', 'date-time': 'timestamp' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;

@@ -26,7 +26,7 @@ export async function recordSender(world: World, service: RecordService, organiz
     );
     return { accepted, unchanged, created, refused: errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) };
   };
-  const keyId = async () => (await auth.authenticateKey({ apiKey, audiences: [] })).keyId;
+  const keyId = async () => (await auth.authenticateKey({ apiKey, audiences: ['calls'] })).keyId;
   const close = () => {
     auth.close();
     records.close();

@@ -81,6 +81,11 @@ function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
     ['update auth.api_keys set key_id = $2 where organization = $1', KEY],
     ['update auth.grants set grant_id = $2 where organization = $1', GRANT],
+    [
+      `insert into auth.grants (organization, grant_id, user_id, kind, client, scopes, expires_at)
+        values ($1, 'grant_own', $2, 'own', $1, '{}', now() + interval '1 day')`,
+      annId,
+    ],
     ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
     [
       `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'b', $2)`,

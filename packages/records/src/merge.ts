@@ -24,8 +24,11 @@ export const notMerge = z
   .optional()
   .describe('Not true: the line is a whole record, not a merge.');
 
-/** The property `merge` of a merge. */
-export const merge = z.literal(true);
+/** The properties `merge` and `deleted` of a merge. */
+export const ofMerge = {
+  merge: z.literal(true).describe('The line changes properties of a stored record.'),
+  deleted: z.literal([false, null], 'must not be true, because the line is a merge').optional(),
+};
 
 /**
  * Parses a line that may be a merge.

@@ -35,7 +35,7 @@ export interface RecordContext {
   log: Logger;
 }
 
-/** `crs` sends this many batches concurrently. */
+/** An organization may use two: one batch is staged while another is written. Keys import too, so the third is for other organizations. */
 const IMPORT_CONNECTIONS = 3;
 const AUTH_TIMEOUT_MS = 5_000;
 
@@ -65,7 +65,6 @@ export function createRecordService(
         passwordFile: config.databasePasswordFile,
         log,
         maxConnections: IMPORT_CONNECTIONS,
-        maxPerTenant: IMPORT_CONNECTIONS,
         pipeline: false,
       });
       shutdown.defer('import database', () => importDb.close());

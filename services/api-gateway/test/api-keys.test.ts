@@ -168,15 +168,9 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
 
   it('an expired key is refused', async () => {
     const { keyId, secret } = await createKey(EXPIRING);
-    const passAnHour = async () => {
-      const { rows } = await world.query(
-        `update auth.api_keys set expires_at = expires_at - interval '1 hour' where organization = $1 and key_id = $2
-          returning expires_at <= now() as expired`,
-        [EXPIRING, keyId],
-      );
-      expect(rows).toEqual([{ expired: true }]);
-    };
-    await aroundChange(secret, passAnHour, isUnauthorized);
+    const expire = () =>
+      world.query('update auth.api_keys set expires_at = now() where organization = $1 and key_id = $2', [EXPIRING, keyId]);
+    await aroundChange(secret, expire, isUnauthorized);
   });
 
   it('a field that is switched off is absent, but only for this organization', async () => {

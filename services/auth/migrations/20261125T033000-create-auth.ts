@@ -68,6 +68,9 @@ const TENANTS = `
     tool_rate_limit_requests integer not null default 120 check (tool_rate_limit_requests > 0),
     tool_rate_limit_period_seconds integer not null default 60 check (tool_rate_limit_period_seconds > 0),
     delete_limit integer not null default 1000 check (delete_limit > 0), -- an hour
+    clients text not null default 'any' check (clients in ('any', 'listed')), -- the OAuth clients that get consent and tokens
+    client_hosts text[] not null default '{}', -- hosts of metadata documents, in lower case
+    own_tokens boolean not null default false, -- whether users may make tokens for themselves
     created_at timestamptz(3) not null default now(),
     erasing_at timestamptz(3),
     -- The organization's own OpenID provider.
@@ -183,6 +186,7 @@ const ACCESS = `
     kind text not null check (kind in ('oauth', 'operator', 'own', 'managed')),
     client_id text collate "C" check ((client_id is not null) = (kind in ('oauth', 'managed'))),
     client text not null, -- who holds the token, for people
+    redirect_hosts text[] not null default '{}', -- where the client may send codes to, for people
     scopes text[] not null,
     created_at timestamptz(3) not null default now(),
     expires_at timestamptz(3) not null,
@@ -228,7 +232,7 @@ const ABOVE_TENANTS = `
     private_key_encrypted bytea not null,
     created_at timestamptz(3) not null default now(),
     sign_from timestamptz(3) not null default now(),
-    protected_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
+    protected_until timestamptz(3) -- when the last token of an operator or a user that it signed expires
   );
 
   -- Without private keys.

@@ -32,8 +32,9 @@ interface Exchanged {
 
 export interface ManagedWorld extends SharedAuthWorld {
   issuers: Record<Tenant, AssertionIssuer>;
-  /** A further issuer, which no organization lists. */
+  /** Further issuers, which no organization lists at first. Auth caches the keys of each, so tests that change its metadata use one each. */
   second: AssertionIssuer;
+  third: AssertionIssuer;
   /** A client with a secret that an operator registered. */
   client: TestClient;
   /** A client that is the URL of its metadata document. */
@@ -71,6 +72,9 @@ const ABSENT = {
   toolRateLimit: undefined,
   oidcProvider: undefined,
   assertionIssuers: undefined,
+  clients: undefined,
+  clientHosts: undefined,
+  ownTokens: undefined,
 };
 
 function changesAt(now: number, change: ClaimChange = {}): object {
@@ -84,9 +88,14 @@ export function sharedManaged(): Promise<ManagedWorld> {
 }
 
 async function startManaged(): Promise<ManagedWorld> {
-  const [acme, globex, second] = await Promise.all([startAssertionIssuer(), startAssertionIssuer(), startAssertionIssuer()]);
+  const [acme, globex, second, third] = await Promise.all([
+    startAssertionIssuer(),
+    startAssertionIssuer(),
+    startAssertionIssuer(),
+    startAssertionIssuer(),
+  ]);
   const issuers = { acme, globex };
-  const settings = { oidcAllowHosts: [acme, globex, second].map(({ host }) => ({ host })), cimdAllowHosts: [acme.host] };
+  const settings = { oidcAllowHosts: [acme, globex, second, third].map(({ host }) => ({ host })), cimdAllowHosts: [acme.host] };
   const records = TENANTS.flatMap((tenant) => [
     organization(tenant),
     user(tenant, ANN),
@@ -129,6 +138,7 @@ async function startManaged(): Promise<ManagedWorld> {
     ...world,
     issuers,
     second,
+    third,
     client: preRegistered,
     documentClient: { clientId: documentId, form: { client_id: documentId } },
     update,

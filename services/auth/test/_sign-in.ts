@@ -12,7 +12,8 @@ export interface Answer {
 
 interface Options {
   method?: string;
-  form?: Record<string, string>;
+  /** A list, if a field has several values. */
+  form?: Record<string, string> | string[][];
   json?: object;
   headers?: Record<string, string>;
 }
@@ -207,4 +208,27 @@ export async function connectAssistant(browser: Browser, person: Person, more: R
   const code = callback.searchParams.get('code')!;
   const tokens = await redeem(browser, clientId, code, verifier);
   return { clientId, code, verifier, callback, tokens: tokens.body as Tokens };
+}
+
+/** Signs in on the page of connections. */
+export async function openConnections(browser: Browser, person: Person): Promise<Answer> {
+  const start = await browser.open('/connections');
+  return (await signIn(browser, start.page, person)).page;
+}
+
+/** The rows of the page of connections: the words of each, and the id that its button sends. */
+export function connectionsOn({ text }: Answer): { words: string; id: string }[] {
+  return [...text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, item]) => ({
+    words: item!
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+    id: /name="id" value="([^"]+)"/.exec(item!)![1]!,
+  }));
+}
+
+/** Disconnects a row of the page of connections, as its button does. */
+export async function disconnect(browser: Browser, page: Answer, id: string): Promise<Answer> {
+  const { csrf = '' } = hiddenFields(page);
+  return browser.send('/connections/revoke', { form: { csrf, id } });
 }

@@ -7,6 +7,7 @@ import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
 import * as erasures from '../src/store/erasures.ts';
 import * as identities from '../src/store/identities.ts';
+import * as managedConsents from '../src/store/managed-consents.ts';
 import { findOidcProvider } from '../src/store/oidc-providers.ts';
 import * as organizations from '../src/store/organizations.ts';
 import * as projects from '../src/store/projects.ts';
@@ -48,16 +49,18 @@ export const statements: SendStatements[] = [
     return [
       consents.insertConsent(id, { ...grant, kind: 'operator', clientId: null, expiresInSeconds: 60 }),
       consents.findLiveConsent(id, GRANT),
+      consents.admitsClient(id, 'client_a'),
       consents.touchConsent(id, GRANT),
       consents.listConsents(id),
       consents.listConsentsOfUser(id, annId),
-      consents.putManagedConsent(id, managed),
-      consents.putManagedConsent(id, { ...managed, grantId: 'grant_again' }),
-      consents.revokeManagedConsents(id),
+      managedConsents.putManagedConsent(id, managed),
+      managedConsents.putManagedConsent(id, { ...managed, grantId: 'grant_again' }),
+      managedConsents.revokeManagedConsents(id),
     ];
   },
   async ({ id }, query) => void (await consents.revokeConsent(query, id, GRANT)),
   async ({ id, annId }, query) => void (await consents.endAccess(query, id, annId)),
+  ({ id }, query) => consents.revokeOwnTokens(query, id),
   async ({ id }, query) => {
     const domain = `new.${id}.example`;
     await setDomains(query, id, [domain]);

@@ -27,6 +27,9 @@ const FULL = {
   rate_limit: { requests: 1, period_seconds: 2 },
   tool_rate_limit: { requests: 3, period_seconds: 4 },
   delete_limit: 5,
+  clients: 'listed',
+  client_hosts: ['claude.ai', 'b.example:8443', 'claude.ai'],
+  own_tokens: true,
 };
 const SHOWN = {
   name: 'Acme',
@@ -36,6 +39,9 @@ const SHOWN = {
   rateLimit: { requests: 1, periodSeconds: 2 },
   toolRateLimit: { requests: 3, periodSeconds: 4 },
   deleteLimit: 5,
+  clients: 'listed',
+  clientHosts: ['b.example:8443', 'claude.ai'],
+  ownTokens: true,
 };
 
 describe('an imported organization', () => {
@@ -53,6 +59,9 @@ describe('an imported organization', () => {
       rateLimit: { requests: 600, periodSeconds: 60 },
       toolRateLimit: { requests: 120, periodSeconds: 60 },
       deleteLimit: 1_000,
+      clients: 'any',
+      clientHosts: [],
+      ownTokens: false,
       createdAt: expect.any(Date),
     });
   });
@@ -78,6 +87,9 @@ describe('an imported organization', () => {
       [{ rate_limit: { requests: 9, period_seconds: 9 } }, { rateLimit: { requests: 9, periodSeconds: 9 } }],
       [{ tool_rate_limit: { requests: 8, period_seconds: 8 } }, { toolRateLimit: { requests: 8, periodSeconds: 8 } }],
       [{ delete_limit: 7 }, { deleteLimit: 7 }],
+      [{ clients: 'any' }, { clients: 'any' }],
+      [{ client_hosts: [] }, { clientHosts: [] }],
+      [{ own_tokens: false }, { ownTokens: false }],
     ]) {
       const before = await stored(id);
       expect(await outcomeOf({ type: 'organization', id, ...change })).toBe('accepted');
@@ -136,6 +148,7 @@ describe('an organization record', () => {
     [{ delete_limit: 1 }],
     [{ delete_limit: 1_000_000_000 }],
     [{ allowed_fields: [...ALLOWED_FIELDS] }],
+    [{ client_hosts: Array.from({ length: 100 }, (_, i) => `h${i}.example`) }],
   ])('is accepted at the limit: %j', async (change) => {
     // Another test file may already have created an organization with the shortest id.
     expect(['accepted', 'unchanged']).toContain(await outcomeOf({ type: 'organization', id: tenant('limits'), ...change }));
@@ -159,6 +172,10 @@ describe('an organization record', () => {
     ['allowed_fields', `must have at most ${ALLOWED_FIELDS.length} items`, { allowed_fields: [...ALLOWED_FIELDS, 'x'] }],
     ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
     // The items are invalid, too. The reason is their number, so it was checked before any item.
+    ['clients', 'must be one of any, listed', { clients: 'none' }],
+    ['client_hosts', 'must have at most 100 items', { client_hosts: Array(101).fill('a.example') }],
+    ['client_hosts[1]', 'must be a host name in lower case, like claude.ai', { client_hosts: ['a.example', 'A.example'] }],
+    ['own_tokens', 'must be true or false', { own_tokens: 'on' }],
     ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
     ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],
     ['rate_limit.requests', 'must be at least 1', { rate_limit: { requests: 0, period_seconds: 60 } }],

@@ -105,13 +105,13 @@ describe('an identity assertion', () => {
   });
 
   it('names its issuer exactly as the metadata does, even if that ends in a slash', async () => {
-    const { second, issuers } = world;
-    await world.update('acme', { assertionIssuers: { issuers: [issuers.acme.issuer, `${second.issuer}/`] } });
-    second.metadata = { issuer: `${second.issuer}/` };
-    const send = async (iss: string) => (await world.send(await second.sign(world.claims('acme', { iss })))).body;
-    expect(await send(`${second.issuer}/`)).toHaveProperty('access_token');
-    expect(await send(second.issuer)).toMatchObject({ error_description: 'the assertion is refused: wrong issuer' });
-    second.metadata = {};
+    const { third, issuers } = world;
+    await world.update('acme', { assertionIssuers: { issuers: [issuers.acme.issuer, `${third.issuer}/`] } });
+    third.metadata = { issuer: `${third.issuer}/` };
+    const send = async (iss: string) => (await world.send(await third.sign(world.claims('acme', { iss })))).body;
+    expect(await send(`${third.issuer}/`)).toHaveProperty('access_token');
+    expect(await send(third.issuer)).toMatchObject({ error_description: 'the assertion is refused: wrong issuer' });
+    third.metadata = {};
   });
 
   it('may be of any listed issuer, and signed with a new key once a minute', async () => {

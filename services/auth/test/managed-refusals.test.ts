@@ -187,6 +187,18 @@ describe('an assertion of a listed issuer is refused', () => {
     expect(kept!.seconds).toBeLessThanOrEqual(330);
   });
 
+  it('of a client whose host the organization does not list, until it lists the host', async () => {
+    const client = world.documentClient;
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: [] } });
+    expect((await world.exchange('acme', { client })).body['error_description']).toBe(because('client not listed'));
+    expect((await world.exchange('acme')).status).toBe(200);
+    expect((await world.exchange('globex', { client })).status).toBe(200);
+    expect((await world.trail()).filter((each) => each.includes('connection.refuse'))).toEqual([entry('client not listed')]);
+    await world.update('acme', { clients: 'listed', clientHosts: { hosts: [new URL(client.clientId).host] } });
+    expect((await world.exchange('acme', { client })).status).toBe(200);
+    await world.update('acme', { clients: 'any' });
+  });
+
   it('if the metadata of its issuer names another issuer, no keys, or keys of another organization', async () => {
     const { second } = world;
     const issuers = [world.issuers.acme.issuer, second.issuer];

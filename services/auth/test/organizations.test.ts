@@ -39,6 +39,9 @@ const DEFAULTS = {
   rateLimit: { requests: 600, periodSeconds: 60 },
   toolRateLimit: { requests: 120, periodSeconds: 60 },
   deleteLimit: 1_000,
+  clients: 'any',
+  clientHosts: [],
+  ownTokens: false,
 };
 const ALL_SET = {
   name: 'All set',
@@ -48,8 +51,15 @@ const ALL_SET = {
   rateLimit: { requests: 1, periodSeconds: 2 },
   toolRateLimit: { requests: 3, periodSeconds: 4 },
   deleteLimit: 5,
+  clients: 'listed',
+  clientHosts: { hosts: ['claude.ai', 'b.example:8443', 'Claude.AI'] },
+  ownTokens: true,
 };
-const ALL_SHOWN = { ...ALL_SET, allowedFields: only('summary', 'cost') };
+const ALL_SHOWN = { ...ALL_SET, allowedFields: only('summary', 'cost'), clientHosts: ['b.example:8443', 'claude.ai'] };
+/** As many hosts as there may be. */
+const HOSTS = Array.from({ length: 100 }, (_, i) => `h${i}.example`);
+const LABEL = 'x'.repeat(63);
+const LONGEST = `${LABEL}.${LABEL}.${LABEL}.${LABEL.slice(2)}`;
 
 /** Settings on both sides of each limit. */
 const GOOD: Partial<OrganizationSettings>[] = [
@@ -61,6 +71,10 @@ const GOOD: Partial<OrganizationSettings>[] = [
   { toolRateLimit: { requests: 1_000_000_000, periodSeconds: 86_400 } },
   { deleteLimit: 1 },
   { deleteLimit: 1_000_000_000 },
+  { clients: 'listed' },
+  { clientHosts: { hosts: [] } },
+  { clientHosts: { hosts: HOSTS } },
+  { clientHosts: { hosts: [LONGEST, `${LONGEST}:65535`, 'a', 'xn--bcher-kva.example'] } },
 ];
 const BAD: [string, Partial<OrganizationSettings>][] = [
   ['name', { name: '' }],
@@ -76,6 +90,27 @@ const BAD: [string, Partial<OrganizationSettings>][] = [
   ['tool_rate_limit.period_seconds', { toolRateLimit: { requests: 1, periodSeconds: 86_401 } }],
   ['delete_limit', { deleteLimit: 0 }],
   ['delete_limit', { deleteLimit: 1_000_000_001 }],
+  ['clients', { clients: '' }],
+  ['clients', { clients: 'Listed' }],
+  ['client_hosts', { clientHosts: { hosts: [...HOSTS, 'one-more.example'] } }],
+  ...[
+    `${LONGEST}x`,
+    `${LABEL}x.example`,
+    '',
+    '.',
+    'a.',
+    '.a',
+    '-a',
+    'a-',
+    'a b',
+    'a/b',
+    'u@a',
+    '*.a',
+    'a:',
+    'a:0',
+    'https://a',
+    'a\n',
+  ].map((host): [string, Partial<OrganizationSettings>] => ['client_hosts', { clientHosts: { hosts: ['claude.ai', host] } }]),
   ['allowed_fields', { allowedFields: only('summary', 'transcript') }],
   ['allowed_fields', { allowedFields: only('Summary') }],
   ['allowed_fields', { allowedFields: only('') }],
@@ -136,7 +171,9 @@ describe('a change of settings', () => {
   });
 
   it.each(GOOD)('is accepted: %j', async (settings) => {
-    expect(await update(ACME, settings)).toMatchObject(settings);
+    const { clientHosts, ...shown } = settings;
+    const hosts = clientHosts && { clientHosts: [...clientHosts.hosts].sort() };
+    expect(await update(ACME, settings)).toMatchObject({ ...shown, ...hosts });
   });
 
   it.each(BAD)('with a bad %s is refused as a whole (%#)', async (field, settings) => {
@@ -151,19 +188,23 @@ describe('a change of settings', () => {
   it('keeps omitted settings', async () => {
     const start = await update(ACME, ALL_SET);
     expect(start).toMatchObject(ALL_SHOWN);
-    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider' | 'assertionIssuers'>>[] = [
+    const changes: Partial<Omit<OrganizationSettings, 'oidcProvider' | 'assertionIssuers' | 'clientHosts'>>[] = [
       { name: 'Another' },
       { writeSurface: false },
       { anonymizeInterviewees: false },
       { allowedFields: only() },
       { rateLimit: { requests: 10, periodSeconds: 20 } },
       { toolRateLimit: { requests: 30, periodSeconds: 40 } },
+      { clients: 'any' },
+      { ownTokens: false },
     ];
     let expected = start;
     for (const change of changes) {
       expected = { ...expected, ...change };
       expect(await update(ACME, change)).toEqual(expected);
     }
+    expected = { ...expected, clientHosts: [] };
+    expect(await update(ACME, { clientHosts: { hosts: [] } })).toEqual(expected);
     expect(await update(ACME, {})).toEqual(expected);
     expect(await update(ACME, undefined)).toEqual(expected);
   });

@@ -59,6 +59,14 @@ export function domains(text: string): string[] {
   throw new InvalidArgumentError('It must be domains with commas between them, like acme.example,acme.test.');
 }
 
+/** Parses hosts of clients' metadata documents. @returns an empty list for `none` */
+export function clientHosts(text: string): string[] {
+  if (text === 'none') return [];
+  const named = commaList(text);
+  if (named.every((host) => /^[^\s/@:]+(:\d+)?$/.test(host))) return named;
+  throw new InvalidArgumentError('It must be hosts with commas between them, like claude.ai,chatgpt.com, or none.');
+}
+
 /** Parses `600/60`: 600 requests per 60 seconds. */
 export function rateLimit(text: string): { requests: number; periodSeconds: number } {
   const [requests, periodSeconds, ...rest] = text.split('/').map(count);

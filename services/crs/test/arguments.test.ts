@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   allowedFields,
   assertionIssuers,
+  clientHosts,
   domains,
   duration,
   limit,
@@ -73,6 +74,19 @@ describe('the argument for assertion issuers', () => {
 
   test.each(['', 'None', 'acme.example', 'https://acme.example,', 'https://acme.example,none'])('refuses %j', (text) =>
     expect(() => assertionIssuers(text)).toThrow('https URLs with commas between'),
+  );
+});
+
+describe('the argument for client hosts', () => {
+  test.each([
+    ['none', []],
+    ['claude.ai', ['claude.ai']],
+    ['claude.ai, localhost:8443', ['claude.ai', 'localhost:8443']],
+  ])('may be %j', (text, expected) => expect(clientHosts(text)).toEqual(expected));
+
+  test.each(['', ',', 'claude.ai,', 'https://claude.ai', 'claude.ai/oauth', 'ann@claude.ai', 'claude.ai:', 'a b'])(
+    'refuses %j',
+    (text) => expect(() => clientHosts(text)).toThrow('commas between'),
   );
 });
 

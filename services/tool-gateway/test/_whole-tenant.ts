@@ -50,6 +50,9 @@ const office = fc.constantFrom('London', 'Paris', 'Zürich', 'paris');
 const further = fc.record({
   settings: fc.record({
     anonymize_interviewees: fc.boolean(),
+    clients: fc.constantFrom('any', 'listed'),
+    client_hosts: fc.subarray(['claude.ai', 'localhost:8443']),
+    own_tokens: fc.boolean(),
     allowed_fields: maybe(fc.oneof(fc.subarray([...ALLOWED_FIELDS]), fc.constant([...ALLOWED_FIELDS]))),
     rate_limit: fc.record({
       requests: fc.integer({ min: 100_000, max: 1_000_000 }),

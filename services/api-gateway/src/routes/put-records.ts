@@ -86,7 +86,10 @@ export const putRecords: Route = {
       // A line that is refused here aborts all, but the client should learn of the lines that the service refuses, too.
       const storeNothing = check || (abort && errors.length > 0);
       await boundDeletions(context, response, routed, storeNothing);
-      const result = await putRuns(context, response, routed, { abort, check: storeNothing });
+      const dryRun = () => putRuns(context, response, routed, { abort: false, check: true });
+      let result = await (storeNothing ? dryRun() : putRuns(context, response, routed, { abort, check: false }));
+      // A service aborts as soon as it can, before it has looked for every error.
+      if (abort && !storeNothing && result.errors.length > 0) result = await dryRun();
       const all = [...errors, ...result.errors].toSorted((a, b) => a.line - b.line);
       if (abort && all.length > 0) throw refusedLines(all, lines.length);
       sendJsonOnce(request, response, [Buffer.from(JSON.stringify(toResult(count, result, all)))]);

@@ -2,16 +2,11 @@ import { z } from 'zod';
 import { MAX_LINE_BYTES } from '@crs/records/import-record';
 import type { JsonSchema } from '../openapi/json-schema.ts';
 import type { RefusalExample } from '../route.ts';
-import callRecord from './call-record.json' with { type: 'json' };
+import callBodies from './call-bodies.json' with { type: 'json' };
 import { callId, lineError, namedObject } from './common.ts';
 
-/** The body of `PUT /calls/{call_id}`. Generated from the schema by which the calls service validates lines. */
-export const callRecordSchema: JsonSchema = callRecord;
-
-/** The body of `PATCH /calls/{call_id}`: absent properties have no default, they keep their values. */
-export const callChangeSchema = JSON.parse(JSON.stringify(callRecord), (key, value: unknown) =>
-  key === 'default' ? undefined : value,
-) as JsonSchema;
+/** The bodies of `PUT` and `PATCH /calls/{call_id}`. Generated from the schemas by which the calls service validates lines. */
+export const { whole: callRecordSchema, change: callChangeSchema }: Record<'whole' | 'change', JsonSchema> = callBodies;
 
 export const callPath = z.object({
   call_id: z.string().meta({ description: 'Identifies the call within the organization.', example: 'call_8kq2' }),

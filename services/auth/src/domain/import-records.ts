@@ -4,7 +4,14 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { LineReader } from '@crs/records/import-batch';
 import { email, kept, list, organizationId, parseLine, text } from '@crs/records/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
-import { MAX_PERIOD_SECONDS, type OrganizationChange } from './settings.ts';
+import {
+  CLIENT_HOST,
+  CLIENTS,
+  MAX_CLIENT_HOSTS,
+  MAX_PERIOD_SECONDS,
+  sortClientHosts,
+  type OrganizationChange,
+} from './settings.ts';
 
 /** The import records that auth stores. An optional field that is absent keeps the stored value. So does null, except in `allowed_fields`. */
 
@@ -12,6 +19,8 @@ const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in a period.'),
   period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period.'),
 });
+
+const clientHost = z.string().regex(CLIENT_HOST, 'must be a host name in lower case, like claude.ai');
 
 const organization = z
   .strictObject({
@@ -31,6 +40,13 @@ const organization = z
     delete_limit: kept(z.int().min(1).max(MOST_REQUESTS)).describe(
       'Records that all keys together may delete in an hour. Initially 1000.',
     ),
+    clients: kept(z.enum(CLIENTS)).describe(
+      'Assistants that users may connect. `listed`: those that an operator registered, and `client_hosts`. Initially `any`.',
+    ),
+    client_hosts: kept(list(clientHost, { most: MAX_CLIENT_HOSTS }).transform(sortClientHosts)).describe(
+      'Hosts of the metadata documents of assistants, in lower case, such as `claude.ai`. Initially none.',
+    ),
+    own_tokens: kept(z.boolean()).describe('Whether users may make access tokens. False ends those that exist. Initially false.'),
   })
   .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
     const change: OrganizationChange = {
@@ -43,6 +59,9 @@ const organization = z
       toolRateLimitRequests: toolRateLimit?.requests,
       toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
       deleteLimit: settings.delete_limit,
+      clients: settings.clients,
+      clientHosts: settings.client_hosts,
+      ownTokens: settings.own_tokens,
     };
     return { type, organization: id, change };
   });

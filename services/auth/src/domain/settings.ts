@@ -7,6 +7,11 @@ import type { AllowedFields, OrganizationSettings } from '@crs/proto/crs/auth/v1
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 
 export const MAX_PERIOD_SECONDS = 86_400;
+export const CLIENTS = ['any', 'listed'] as const;
+export const MAX_CLIENT_HOSTS = 100;
+/** A host name in lower case. Metadata documents at other ports than 443 exist only where the installation allows them. */
+export const CLIENT_HOST =
+  /^(?=[^:]{1,253}(:|$))[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9]\d{0,4})?$/;
 
 interface Settings {
   name: string | null;
@@ -19,6 +24,10 @@ interface Settings {
   toolRateLimitRequests: number;
   toolRateLimitPeriodSeconds: number;
   deleteLimit: number;
+  /** `any` or `listed`. */
+  clients: string;
+  clientHosts: string[];
+  ownTokens: boolean;
   /** Null: the organization has no OpenID provider. */
   oidcIssuer: string | null;
   oidcClientId: string | null;
@@ -57,6 +66,9 @@ export function parseSettings(settings: OrganizationSettings | undefined): Organ
     toolRateLimitRequests: toolRate?.requests,
     toolRateLimitPeriodSeconds: toolRate?.periodSeconds,
     deleteLimit: parseDeleteLimit(settings.deleteLimit),
+    clients: settings.clients === undefined ? undefined : parseClients(settings.clients),
+    clientHosts: settings.clientHosts && parseClientHosts(settings.clientHosts.hosts),
+    ownTokens: settings.ownTokens,
   };
 }
 
@@ -74,6 +86,23 @@ function parseAllowedFields(allowed: AllowedFields | undefined): string[] | null
   if (allowed.default) return null;
   if (!allowed.fields.every(isAllowedField)) throw invalid('allowed_fields', `must be of ${ALLOWED_FIELDS.join(', ')}`);
   return ALLOWED_FIELDS.filter((field) => allowed.fields.includes(field));
+}
+
+function parseClients(text: string): string {
+  if (!(CLIENTS as readonly string[]).includes(text)) throw invalid('clients', `must be one of ${CLIENTS.join(', ')}`);
+  return text;
+}
+
+function parseClientHosts(hosts: string[]): string[] {
+  const isHost = (host: string) => CLIENT_HOST.test(host.toLowerCase());
+  if (hosts.length > MAX_CLIENT_HOSTS || !hosts.every(isHost))
+    throw invalid('client_hosts', `must be at most ${MAX_CLIENT_HOSTS} hosts of metadata documents, like claude.ai`);
+  return sortClientHosts(hosts.map((host) => host.toLowerCase()));
+}
+
+/** Returns each host once, so that the same hosts in another order are no change. */
+export function sortClientHosts(hosts: readonly string[]): string[] {
+  return [...new Set(hosts)].sort();
 }
 
 function parseRate(field: string, rate: RateLimit | undefined): RateLimit | undefined {
@@ -114,6 +143,9 @@ function toAuditView(settings: Settings) {
     rate_limit: `${settings.rateLimitRequests}/${settings.rateLimitPeriodSeconds}`,
     tool_rate_limit: `${settings.toolRateLimitRequests}/${settings.toolRateLimitPeriodSeconds}`,
     delete_limit: settings.deleteLimit,
+    clients: settings.clients,
+    client_hosts: settings.clientHosts,
+    own_tokens: settings.ownTokens,
     oidc_issuer: settings.oidcIssuer,
     oidc_client_id: settings.oidcClientId,
     oidc_domains: settings.oidcDomains,

@@ -5,7 +5,7 @@ import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 
 /** Identifies a user to oidc-provider. Includes the organization, because user ids are unique only within one. */
-interface Account {
+export interface Account {
   organization: string;
   userId: string;
   /** The user's session version at the sign-in. A later version ends the browser session. */

@@ -62,6 +62,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   page('post', '/sign-in/:uid', (visit) => interactions.submit(visit));
   page('get', '/connections', (visit) => connections.show(visit));
   page('post', '/connections/sign-in', (visit) => connections.signIn(visit));
+  page('post', '/connections/tokens', (visit) => connections.createToken(visit));
   page('post', '/connections/revoke', (visit) => connections.revoke(visit));
   page('post', '/connections/sign-out', (visit) => connections.signOut(visit));
 

@@ -23,12 +23,13 @@ function isSelfRegistered(clientId: string): boolean {
   return clientId.startsWith(SELF_REGISTERED);
 }
 
-/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
-export function clientNameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
-  const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return Array.from(name || clientId)
-    .slice(0, 100)
-    .join('');
+/** What vouches for a client's name: an operator, the host of its metadata document, or nobody but the client itself. */
+export type ClientSource = { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
+
+export function sourceOf(clientId: string): ClientSource {
+  if (isPreRegistered(clientId)) return { kind: 'operator' };
+  const host = URL.parse(clientId)?.host;
+  return host === undefined ? { kind: 'self' } : { kind: 'document', host };
 }
 
 export function clientMetadata(
@@ -46,6 +47,14 @@ export function clientMetadata(
         }
       : { token_endpoint_auth_method: 'none' }),
   };
+}
+
+/** The client's name for pages and the audit trail: without invisible characters, and shortened. */
+export function clientNameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
+  const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return Array.from(name || clientId)
+    .slice(0, 100)
+    .join('');
 }
 
 export const CONSENT_GRANTS = ['authorization_code', 'refresh_token'];

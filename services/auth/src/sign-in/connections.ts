@@ -1,24 +1,32 @@
 import { randomBase62 } from '@crs/kit/api-key';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { auditEntry } from '../store/audit.ts';
 import { listConsentsOfUser, revokeConsent, type ConsentRow } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
-import { loadUser, parseAccountId } from './accounts.ts';
+import { loadUser, parseAccountId, type Account } from './accounts.ts';
+import { sourceOf } from './clients.ts';
+import { groupByClient } from './connection-groups.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 import type { Federation, SignInResult } from './federation/federation.ts';
-import { connectionsPage } from './pages/connections.ts';
+import { DEFAULT_DAYS, makeOwnToken, MAX_DAYS, MAX_LABEL, tokenRequestOf } from './own-tokens.ts';
+import { connectionsPage, type Connection } from './pages/connections.ts';
 import { PAGE_HEADERS, sendPage } from './pages/headers.ts';
 import { signedOutPage } from './pages/messages.ts';
+import { newTokenPage, type TokenForm } from './pages/own-tokens.ts';
 import { SESSION_SECONDS } from './provider.ts';
-import { field, FormTokens, logUser, sessionOf, type Visit } from './request.ts';
+import { field, FormTokens, logUser, queryOf, sessionOf, type Visit } from './request.ts';
 import { rememberOrganization, SignInForm, type FormOptions } from './sign-in-form.ts';
 
-interface Visitor {
-  organization: string;
-  userId: string;
+interface Visitor extends Account {
   user: LiveUserRow;
+  /** When the user signed in, in epoch seconds. */
+  signedInAt: number;
 }
 
-/** The page `/connections`, on which a user sees and disconnects the connected assistants. */
+/** A stolen browser session must not yield a token, which would outlive it. */
+const FRESH_SECONDS = 600;
+
+/** The page `/connections`, on which a user sees and disconnects the connected assistants, and makes tokens. */
 export class Connections {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
@@ -32,7 +40,8 @@ export class Connections {
 
   async show(visit: Visit): Promise<void> {
     const visitor = await this.#visitor(visit);
-    await (visitor ? this.#showList(visitor, visit) : this.#signIn.show(visit, this.#formOf(visit)));
+    const isAgain = queryOf(visit.request).has('sign-in');
+    await (visitor && !isAgain ? this.#showList(visitor, visit) : this.#signIn.show(visit, this.#formOf(visit, visitor)));
   }
 
   async signIn(visit: Visit): Promise<void> {
@@ -61,15 +70,31 @@ export class Connections {
     const visitor = await this.#visitor(visit);
     if (!visitor) return visit.response.redirect(303, '/connections');
     const { organization, user } = visitor;
-    const grantId = field(visit.request, 'id');
-    const own = (await this.#consentsOf(visitor)).find((consent) => consent.grantId === grantId);
-    if (own) {
-      await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
+    const id = field(visit.request, 'id');
+    const group = groupByClient(await this.#consentsOf(visitor)).find((grants) => grants.some(({ grantId }) => grantId === id));
+    if (!group) return this.#showList(visitor, visit);
+    await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
+      for (const { grantId, kind } of group) {
         await revokeConsent(query, organization, grantId);
-        await query(auditEntry(organization, user.email, 'connection.revoke', grantId));
-      });
+        const action = kind === 'own' ? 'token.revoke' : 'connection.revoke';
+        await query(auditEntry(organization, user.email, action, grantId));
+      }
+    });
+    await this.#showList(visitor, visit, { notice: noticeOf(group[0]) });
+  }
+
+  async createToken(visit: Visit): Promise<void> {
+    this.#checkForm(visit);
+    const visitor = await this.#visitor(visit);
+    if (!visitor || !isFresh(visitor)) return visit.response.redirect(303, '/connections?sign-in=again');
+    const request = tokenRequestOf(visit.request);
+    const made = await makeOwnToken(this.#context, visitor, request);
+    if ('error' in made) {
+      visit.response.status(422);
+      return this.#showList(visitor, visit, { form: { ...request, error: made.error } });
     }
-    await this.#showList(visitor, visit, own && `${nameOf(own)} is disconnected.`);
+    const page = newTokenPage({ ...made, address: this.#context.accessTokens.audience });
+    sendPage(visit.response, PAGE_HEADERS, page);
   }
 
   async signOut(visit: Visit): Promise<void> {
@@ -82,32 +107,37 @@ export class Connections {
   }
 
   async #visitor(visit: Visit): Promise<Visitor | undefined> {
-    const { accountId } = await sessionOf(visit);
+    const { accountId, loginTs = 0 } = await sessionOf(visit);
     const user = accountId !== undefined && (await loadUser(this.#context, accountId));
     if (!user) return undefined;
     logUser(visit.response, accountId);
-    return { ...parseAccountId(accountId), user };
+    return { ...parseAccountId(accountId), user, signedInAt: loginTs };
   }
 
   #consentsOf({ organization, userId }: Visitor) {
     return this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
   }
 
-  async #showList(visitor: Visitor, visit: Visit, notice?: string): Promise<void> {
+  /** @param form what the user typed into the form for a token, and what is wrong with it */
+  async #showList(visitor: Visitor, visit: Visit, { notice, form }: { notice?: string; form?: Partial<TokenForm> } = {}) {
     const { organization, user } = visitor;
-    const consents = await this.#consentsOf(visitor);
+    const groups = groupByClient(await this.#consentsOf(visitor));
+    const isToken = ([{ kind }]: [ConsentRow, ...ConsentRow[]]) => kind === 'own';
+    const tokens = groups.filter(isToken).map(toConnection);
     const page = connectionsPage({
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
-      connections: consents.map((consent) => ({ ...consent, client: nameOf(consent) })),
+      connections: groups.filter((group) => !isToken(group)).map(toConnection),
+      ownTokens: user.ownTokens ? { tokens, form: isFresh(visitor) ? { ...EMPTY_FORM, ...form } : undefined } : undefined,
       notice,
       address: this.#context.accessTokens.audience,
     });
     sendPage(visit.response, PAGE_HEADERS, page);
   }
 
-  #formOf(visit: Visit): FormOptions {
-    return { action: '/connections/sign-in', path: '/connections', csrf: this.#formToken(visit) };
+  #formOf(visit: Visit, visitor?: Visitor): FormOptions {
+    const form = { action: '/connections/sign-in', path: '/connections', csrf: this.#formToken(visit) };
+    return { ...form, organization: visitor?.organization, email: visitor?.user.email };
   }
 
   /** A CSRF token, bound to the browser by a cookie, because the user may not be signed in yet. */
@@ -121,6 +151,48 @@ export class Connections {
   #checkForm(visit: Visit): void {
     this.#forms.check(visit.request, `connections:${visit.cookies.get('form')}`);
   }
+}
+
+const EMPTY_FORM: TokenForm = {
+  label: '',
+  scopes: OAUTH_SCOPES,
+  days: String(DEFAULT_DAYS),
+  maxLabel: MAX_LABEL,
+  maxDays: MAX_DAYS,
+};
+
+function isFresh({ signedInAt }: Visitor): boolean {
+  return Date.now() / 1_000 - signedInAt < FRESH_SECONDS;
+}
+
+function toConnection(grants: [ConsentRow, ...ConsentRow[]]): Connection {
+  const [newest] = grants;
+  const { grantId: id, clientId, redirectHosts, kind } = newest;
+  const used = grants.flatMap(({ lastUsedAt }) => lastUsedAt ?? []);
+  return {
+    id,
+    name: nameOf(newest),
+    source: clientId === null ? undefined : sourceOf(clientId),
+    redirectHosts,
+    isManaged: kind === 'managed',
+    count: grants.length,
+    scopes: OAUTH_SCOPES.filter((scope) => grants.some(({ scopes }) => scopes.includes(scope))),
+    createdAt: grants.at(-1)!.createdAt,
+    expiresAt: latest(grants.map(({ expiresAt }) => expiresAt)),
+    lastUsedAt: used.length === 0 ? null : latest(used),
+  };
+}
+
+function latest(times: readonly Date[]): Date {
+  return new Date(Math.max(...times.map(Number)));
+}
+
+function noticeOf(grant: ConsentRow): string {
+  const name = nameOf(grant);
+  if (grant.kind === 'own') return `The token ${name} is revoked.`;
+  const disconnected = `${name} is disconnected.`;
+  if (grant.kind !== 'managed') return disconnected;
+  return `${disconnected} It comes back when your organization’s directory next uses it.`;
 }
 
 function nameOf({ kind, client }: ConsentRow): string {

@@ -1,21 +1,23 @@
-import type Provider from 'oidc-provider';
+import type { Client, default as Provider, InteractionResults } from 'oidc-provider';
 import { randomBase62 } from '@crs/kit/api-key';
-import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
+import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/rpc/scopes';
 import { auditEntry } from '../store/audit.ts';
-import { insertConsent } from '../store/consents.ts';
+import { admitsClient, insertConsent } from '../store/consents.ts';
 import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
-import { lockEnabledUser } from '../store/users.ts';
-import { loadUser, parseAccountId } from './accounts.ts';
+import { lockEnabledUser, type LiveUserRow } from '../store/users.ts';
+import { loadUser, parseAccountId, type Account } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
-import { clientNameOf, isPreRegistered } from './clients.ts';
+import { clientNameOf, sourceOf } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { FederatedResult, Federation, SignInResult } from './federation/federation.ts';
-import { consentPage, type Client } from './pages/consent.ts';
+import { consentPage } from './pages/consent.ts';
 import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
+import { notAdmittedPage } from './pages/not-admitted.ts';
 import { expired } from './page-error.ts';
 import { CONSENT_SECONDS } from './provider.ts';
-import { field, FormTokens, logUser, type Visit } from './request.ts';
+import { recordRefusal } from './record-refusal.ts';
+import { field, FormTokens, forwardedAddress, logUser, type Visit } from './request.ts';
 import { rememberOrganization, SignInForm, type FormOptions } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -23,6 +25,18 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 /** A visit to `/sign-in/<uid>`, and the authorization that it belongs to. */
 interface InteractionVisit extends Visit {
   interaction: Interaction;
+}
+
+/** A client's request to the signed-in user. */
+interface ConsentRequest extends Account {
+  accountId: string;
+  user: LiveUserRow;
+  client: Client;
+  /** Whether the organization lets its users connect the client. */
+  isAdmitted: boolean;
+  name: string;
+  redirectUri: string;
+  scopes: OAuthScope[];
 }
 
 /** Signs a user in and gets the user's consent, on pages at `/sign-in/<uid>`. */
@@ -80,7 +94,9 @@ export class Interactions {
   }
 
   async #showConsent(visit: InteractionVisit): Promise<void> {
-    const { user, organization, client, name, redirectUri, scopes } = await this.#requestOf(visit);
+    const request = await this.#requestOf(visit);
+    if (!request.isAdmitted) return this.#showNotAdmitted(visit, request);
+    const { user, organization, client, name, redirectUri, scopes } = request;
     const page = consentPage({
       action: `/sign-in/${visit.interaction.uid}`,
       csrf: this.#forms.make(visit.interaction.uid),
@@ -92,6 +108,25 @@ export class Interactions {
     sendPage(visit.response, FLOW_HEADERS, page);
   }
 
+  /** The organization admits only listed clients, and this one isn't. */
+  async #showNotAdmitted(visit: InteractionVisit, { user, organization, client, name }: ConsentRequest): Promise<void> {
+    const { uid } = visit.interaction;
+    await recordRefusal(this.#context, {
+      organization,
+      reason: 'client not listed',
+      target: `client not listed: ${client.clientId}`.slice(0, 200),
+      outcome: 'permission_denied',
+      address: forwardedAddress(visit.request),
+    });
+    const page = notAdmittedPage({
+      action: `/sign-in/${uid}`,
+      csrf: this.#forms.make(uid),
+      client: { name, source: sourceOf(client.clientId) },
+      user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
+    });
+    sendPage(visit.response.status(403), FLOW_HEADERS, page);
+  }
+
   async #decide(visit: InteractionVisit): Promise<void> {
     const { provider, request, response, interaction } = visit;
     const decision = field(request, 'decision');
@@ -100,20 +135,21 @@ export class Interactions {
       response.redirect(303, `/authorize?${new URLSearchParams(interaction.params as Record<string, string>).toString()}`);
       return;
     }
-    // A second click on "Allow" reuses the consent of the first.
-    const consent = async () => interaction.result?.consent?.grantId ?? (await this.#recordConsent(visit));
-    const result =
-      decision === 'allow'
-        ? { consent: { grantId: await consent() } }
-        : { error: 'access_denied', error_description: 'The user did not allow it.' };
+    let result: InteractionResults = { error: 'access_denied', error_description: 'The user did not allow it.' };
+    if (decision === 'allow') {
+      const asked = await this.#requestOf(visit);
+      if (!asked.isAdmitted) return this.#showNotAdmitted(visit, asked);
+      // A second click on "Allow" reuses the consent of the first.
+      result = { consent: { grantId: interaction.result?.consent?.grantId ?? (await this.#recordConsent(visit, asked)) } };
+    }
     const to = await provider.interactionResult(request, response, result, { mergeWithLastSubmission: decision === 'allow' });
     sendPage(response, FLOW_HEADERS, continuePage({ to }));
   }
 
   /** Stores the consent that operators and the user can see and revoke, and oidc-provider's own Grant. @returns the id of both */
-  async #recordConsent(visit: InteractionVisit): Promise<string> {
-    const { accountId, user, organization, userId, sessionVersion, client, name, scopes } = await this.#requestOf(visit);
-    const grant = new visit.provider.Grant({ accountId, clientId: client.clientId });
+  async #recordConsent({ provider }: InteractionVisit, request: ConsentRequest): Promise<string> {
+    const { accountId, user, organization, userId, sessionVersion, client, name, scopes } = request;
+    const grant = new provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, scopes);
     await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
@@ -121,7 +157,8 @@ export class Interactions {
       const [enabled] = await query(lockEnabledUser(organization, userId));
       if (enabled?.sessionVersion !== sessionVersion) throw expired();
       const { clientId } = client;
-      const consent = { kind: 'oauth', clientId, client: name, grantId: grant.jti, userId, scopes } as const;
+      const redirectHosts = redirectHostsOf(client.redirectUris ?? []);
+      const consent = { kind: 'oauth', clientId, client: name, redirectHosts, grantId: grant.jti, userId, scopes } as const;
       const [inserted] = await query(insertConsent(organization, { ...consent, expiresInSeconds: CONSENT_SECONDS }));
       await query(keepPayload(payloadKey('Client', client.clientId), inserted!.expiresAt));
       await query(auditEntry(organization, user.email, 'connection.create', `${grant.jti} ${name}`));
@@ -131,17 +168,22 @@ export class Interactions {
   }
 
   /** The client's request to the signed-in user. @throws PageError if the client or the user no longer exists */
-  async #requestOf({ provider, response, interaction: { session, params } }: InteractionVisit) {
+  async #requestOf({ provider, response, interaction: { session, params } }: InteractionVisit): Promise<ConsentRequest> {
     const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
     const user = session && (await loadUser(this.#context, session.accountId));
     if (!client || !user) throw expired();
     logUser(response, session.accountId);
     const requested = (stringOf(params['scope']) ?? '').split(' ');
+    const account = parseAccountId(session.accountId);
+    const { organization } = account;
+    const admission = admitsClient(organization, client.clientId);
+    const [admitted] = await this.#context.db.read(credentialScopeNow(organization), admission);
     return {
-      ...parseAccountId(session.accountId),
+      ...account,
       accountId: session.accountId,
       user,
       client,
+      isAdmitted: admitted?.isAdmitted === true,
       name: clientNameOf(client),
       redirectUri: stringOf(params['redirect_uri']) ?? '',
       scopes: OAUTH_SCOPES.filter((scope) => requested.includes(scope)),
@@ -164,16 +206,16 @@ async function endSession({ provider, interaction }: InteractionVisit): Promise<
   await interaction.persist();
 }
 
-function sourceOf(clientId: string): Client['source'] {
-  if (isPreRegistered(clientId)) return { kind: 'operator' };
-  const host = URL.parse(clientId)?.host;
-  return host === undefined ? { kind: 'self' } : { kind: 'document', host };
-}
-
 /** The part of a redirect URI that users recognize: `claude.ai`, `localhost:33418` or `cursor://`. */
 function hostOf(redirectUri: string): string {
   const url = new URL(redirectUri);
   return url.host === '' || !/^https?:$/.test(url.protocol) ? `${url.protocol}//` : url.host;
+}
+
+/** The hosts of a client's redirect URIs. Loopback addresses have no port here, because an app may use another one each time. */
+function redirectHostsOf(redirectUris: readonly string[]): string[] {
+  const hosts = redirectUris.map((uri) => (uri.startsWith('http:') ? new URL(uri).hostname : hostOf(uri)));
+  return [...new Set(hosts)].sort();
 }
 
 function stringOf(value: unknown): string | undefined {

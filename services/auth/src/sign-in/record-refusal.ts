@@ -17,9 +17,9 @@ export async function recordRefusal(
     organization: string;
     /** Default: `sign-in.refuse`. */
     action?: 'sign-in.refuse' | 'connection.refuse';
-    reason: Reason | 'wrong password' | AssertionReason;
+    reason: Reason | 'wrong password' | 'client not listed' | AssertionReason;
     target: string;
-    outcome: 'unauthenticated' | 'unavailable';
+    outcome: 'unauthenticated' | 'permission_denied' | 'unavailable';
     address: string;
   },
 ): Promise<void> {

@@ -51,9 +51,15 @@ export function logUser(response: Response, accountId: string): void {
 
 /** A field of the submitted form; empty if it is absent or repeated. */
 export function field(request: Request, name: string): string {
+  const [value = '', ...others] = fields(request, name);
+  return others.length === 0 ? value : '';
+}
+
+/** All values of a field of the submitted form, such as those of checkboxes. */
+export function fields(request: Request, name: string): string[] {
   const body: unknown = request.body;
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
-  return typeof value === 'string' ? value : '';
+  return [value].flat().filter((each) => typeof each === 'string');
 }
 
 export function queryOf(request: Request): URLSearchParams {

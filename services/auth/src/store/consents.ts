@@ -12,6 +12,7 @@ const GRANT = {
   kind: column.text,
   clientId: column.text.orNull,
   client: column.text,
+  redirectHosts: column.textArray,
   scopes: column.textArray,
   createdAt: column.timestamp,
   expiresAt: column.timestamp,
@@ -31,6 +32,8 @@ type GrantKind = 'oauth' | 'operator' | 'own' | 'managed';
 
 interface NewConsent extends Pick<ConsentRow, 'grantId' | 'client' | 'scopes'> {
   kind: GrantKind;
+  /** Where a client may send codes to. */
+  redirectHosts?: string[];
   /** The OAuth client; null if the grant is one token, of kind `operator` or `own`. */
   clientId: string | null;
   userId: string;
@@ -42,8 +45,8 @@ export function insertConsent(organization: string, consent: NewConsent): Statem
     name: 'insert_grant',
     row: CONSENT,
     text: `with g as (
-        insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at, kind, client_id)
-        values ($1, $2, $3, $4, $5, date_trunc('second', now()) + $6::bigint * interval '1 second', $7, $8) returning *
+        insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at, kind, client_id, redirect_hosts)
+        values ($1, $2, $3, $4, $5, date_trunc('second', now()) + $6::bigint * interval '1 second', $7, $8, $9) returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
     values: [
       organization,
@@ -54,6 +57,7 @@ export function insertConsent(organization: string, consent: NewConsent): Statem
       consent.expiresInSeconds,
       consent.kind,
       consent.clientId,
+      consent.redirectHosts ?? [],
     ],
   };
 }
@@ -108,40 +112,13 @@ export async function revokeConsentsOfUser(query: Query, organization: string, u
   return revoked.filter(({ wasLive }) => wasLive).length;
 }
 
-interface ManagedConsent extends Pick<ConsentRow, 'grantId' | 'client' | 'scopes' | 'expiresAt'> {
-  clientId: string;
-  userId: string;
-}
-
-/**
- * Renews the grant that an identity assertion gives a client for a user, or inserts it. A revoked grant comes back under the new id, so that
- * its earlier tokens stay refused.
- * @returns the grant's id: the new one if the grant begins or comes back
- */
-export function putManagedConsent(organization: string, consent: ManagedConsent): Statement<{ grantId: string }> {
-  const unlessRevoked = (kept: string, column: string) =>
-    `${column} = case when g.revoked_at is null then ${kept} else excluded.${column} end`;
-  return {
-    name: 'put_managed_grant',
-    row: { grantId: column.text },
-    text: `insert into auth.grants as g (organization, grant_id, user_id, kind, client_id, client, scopes, expires_at)
-      values ($1, $2, $3, 'managed', $4, $5, $6, $7)
-      on conflict (organization, user_id, client_id) where kind = 'managed' do update set
-        ${unlessRevoked('g.grant_id', 'grant_id')}, ${unlessRevoked('g.created_at', 'created_at')},
-        ${unlessRevoked('greatest(g.expires_at, excluded.expires_at)', 'expires_at')},
-        client = excluded.client, scopes = excluded.scopes, revoked_at = null
-      returning grant_id as "grantId"`,
-    values: [organization, consent.grantId, consent.userId, consent.clientId, consent.client, consent.scopes, consent.expiresAt],
-  };
-}
-
-/** Ends all grants of the organization that identity assertions gave. Those of issuers that are still listed come back with the next one. */
-export function revokeManagedConsents(organization: string): Statement {
-  return {
-    name: 'revoke_managed_grants',
-    text: `update auth.grants set revoked_at = now() where organization = $1 and kind = 'managed' and revoked_at is null`,
+/** Ends the tokens that users of the organization made for themselves. */
+export async function revokeOwnTokens(query: Query, organization: string): Promise<void> {
+  await query({
+    name: 'revoke_own_tokens',
+    text: `update auth.grants set revoked_at = now() where organization = $1 and kind = 'own' and revoked_at is null`,
     values: [organization],
-  };
+  });
 }
 
 /** Ends the user's browser sessions and consents. @returns how many consents were live */
@@ -160,6 +137,23 @@ export function touchConsent(organization: string, grantId: string): Statement {
   };
 }
 
+/**
+ * Whether organization `o` admits a client, by the client's id. The host of a metadata document is between the slashes after `https:` and the
+ * next one. No other form of URL passes for it: another letter case, credentials or a default port make it another text.
+ */
+const admits = (clientId: string) => `(o.clients = 'any' or starts_with(${clientId}, 'client_')
+  or starts_with(${clientId}, 'https://') and split_part(${clientId}, '/', 3) = any(o.client_hosts))`;
+
+/** Whether the organization's setting `clients` admits a client. No row if the organization doesn't exist. */
+export function admitsClient(organization: string, clientId: string): Statement<{ isAdmitted: boolean }> {
+  return {
+    name: 'admits_client',
+    row: { isAdmitted: column.boolean },
+    text: `select ${admits('$2::text')} as "isAdmitted" from auth.organizations o where o.organization = $1`,
+    values: [organization, clientId],
+  };
+}
+
 const LIVE_CONSENT = {
   userId: column.uuid,
   scopes: column.textArray,
@@ -168,7 +162,10 @@ const LIVE_CONSENT = {
   toolRateLimitPeriodSeconds: column.integer,
 };
 
-/** No row once the consent is revoked or expired, its user disabled, or the deletion of its user or organization has begun. */
+/**
+ * No row once the consent is revoked or expired, its user disabled, or the deletion of its user or organization has begun, and while the
+ * organization doesn't admit its client.
+ */
 export function findLiveConsent(organization: string, grantId: string): Statement<column.RowOf<typeof LIVE_CONSENT>> {
   return {
     name: 'find_live_grant',
@@ -177,7 +174,8 @@ export function findLiveConsent(organization: string, grantId: string): Statemen
         o.tool_rate_limit_requests as "toolRateLimitRequests", o.tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds"
       from auth.grants g join auth.users u using (organization, user_id) join auth.organizations o using (organization)
       where g.organization = $1 and g.grant_id = $2 and g.revoked_at is null and g.expires_at > now()
-        and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
+        and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null
+        and (g.client_id is null or ${admits('g.client_id')})`,
     values: [organization, grantId],
   };
 }

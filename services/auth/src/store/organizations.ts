@@ -5,6 +5,7 @@ import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { toStatement, sql } from '@crs/kit/data/sql';
 import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
+import { revokeOwnTokens } from './consents.ts';
 
 const STORED = {
   organization: column.text,
@@ -17,6 +18,9 @@ const STORED = {
   toolRateLimitRequests: column.integer,
   toolRateLimitPeriodSeconds: column.integer,
   deleteLimit: column.integer,
+  clients: column.text,
+  clientHosts: column.textArray,
+  ownTokens: column.boolean,
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
@@ -94,7 +98,7 @@ export function insertOrganization(organization: string, change: OrganizationCha
   return toStatement('insert_organization', insert, { organization: column.text });
 }
 
-/** @param before as {@link findOrganization} read and locked it */
+/** Also ends tokens that users made, once they may no longer make them. @param before as {@link findOrganization} read and locked it */
 export async function updateOrganization(query: Query, before: OrganizationRow, change: OrganizationChange): Promise<void> {
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return;
@@ -108,6 +112,7 @@ export async function updateOrganization(query: Query, before: OrganizationRow, 
     .where({ organization, erasing_at: null })
     .update({ ...columns, ...version });
   await query(toStatement('update_organization', update));
+  if (before.ownTokens && change.ownTokens === false) await revokeOwnTokens(query, organization);
 }
 
 function changesView(before: OrganizationRow, { allowedFields, anonymizeInterviewees }: OrganizationChange): boolean {

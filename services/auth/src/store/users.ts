@@ -130,6 +130,7 @@ const LIVE_USER = {
   name: column.text.orNull,
   sessionVersion: column.integer,
   organizationName: column.text.orNull,
+  ownTokens: column.boolean,
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
 
@@ -138,7 +139,8 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
   return {
     name: 'find_live_user',
     row: LIVE_USER,
-    text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName"
+    text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName",
+        o.own_tokens as "ownTokens"
       from auth.users u join auth.organizations o using (organization)
       where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
     values: [organization, userId],

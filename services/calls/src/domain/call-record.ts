@@ -14,7 +14,7 @@ import {
   orNull,
   uuid,
 } from '@crs/records/import-record';
-import { merge, notMerge } from '@crs/records/merge';
+import { notMerge, ofMerge } from '@crs/records/merge';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import type { QaBlock, Transcript } from './call.ts';
@@ -131,7 +131,7 @@ const call = z.strictObject({ ...SHAPE, merge: notMerge }).transform(toRecord);
 
 /** A line of type `call` that changes properties of a stored call. */
 export const callMerge = z
-  .strictObject({ ...SHAPE, merge })
+  .strictObject({ ...SHAPE, ...ofMerge })
   .transform((line, context) => ({ organization: line.organization, id: toRecord(line, context).callId }));
 
 const deletion = z

@@ -4,6 +4,7 @@ import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 import {
   allowedFields,
   assertionIssuers,
+  clientHosts,
   deleteLimit,
   domains,
   oidcIssuer,
@@ -96,6 +97,9 @@ interface SettingOptions {
   rateLimit?: RateLimit;
   toolRateLimit?: RateLimit;
   deleteLimit?: number;
+  clients?: string;
+  clientHosts?: string[];
+  ownTokens?: boolean;
   oidcIssuer?: string;
   oidcClientId?: string;
   oidcClientSecretStdin?: true;
@@ -112,6 +116,22 @@ function withSettings(target: Command): Command {
     .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
     .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
     .option('--delete-limit <records>', 'records that all its keys together may delete in an hour, like 1000', deleteLimit)
+    .addOption(
+      new Option(
+        '--clients <any|listed>',
+        'assistants that its users may connect: any, or only those that `crs client create` registered and those of --client-hosts',
+      ).choices(['any', 'listed']),
+    )
+    .option(
+      '--client-hosts <hosts|none>',
+      'hosts of the metadata documents of listed assistants, like claude.ai,chatgpt.com',
+      clientHosts,
+    )
+    .option(
+      '--own-tokens <on|off>',
+      'whether its users may make access tokens for themselves; off also ends those that exist, for good',
+      onOff,
+    )
     .option(
       '--oidc-issuer <url|none>',
       "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
@@ -137,19 +157,12 @@ function withSettings(target: Command): Command {
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
   const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
-  const { deleteLimit, assertionIssuers } = options;
-  const oidcProvider = await oidcProviderOf(options);
-  return {
-    name,
-    writeSurface,
-    anonymizeInterviewees,
-    allowedFields,
-    rateLimit,
-    toolRateLimit,
-    deleteLimit,
-    oidcProvider,
-    assertionIssuers,
-  };
+  const { deleteLimit, clients, ownTokens, assertionIssuers } = options;
+  const clientHosts = options.clientHosts && { hosts: options.clientHosts };
+  const view = { writeSurface, anonymizeInterviewees, allowedFields };
+  const limits = { rateLimit, toolRateLimit, deleteLimit };
+  const access = { clients, clientHosts, ownTokens, assertionIssuers, oidcProvider: await oidcProviderOf(options) };
+  return { name, ...view, ...limits, ...access };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

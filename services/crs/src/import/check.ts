@@ -47,8 +47,8 @@ export function checker(connection: Connection, retried: typeof retrying): Send 
     for (const { number, line } of lines) {
       const lacking = references.get(number)!.find((reference) => !(inFile(reference) ?? stored.has(keyOf(reference))));
       if (lacking) errors.push({ line: number, ...missing(lacking.type, lacking.field) });
-      // Nothing refers to a call or an entity.
-      else if (service !== 'calls' && service !== 'entities') {
+      // Nothing refers to a call or an entity, and a merge stores no new record.
+      else if (service !== 'calls' && service !== 'entities' && line['merge'] !== true) {
         earlier.set(`${organization} ${keyOf(recordOf(line))}`, line['deleted'] !== true);
       }
     }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { LineReader } from '@crs/records/import-batch';
 import { timestamp, nullableText, organizationId, orNull, uuid } from '@crs/records/import-record';
-import { merge, notMerge, parseMergeable, type Merge } from '@crs/records/merge';
+import { notMerge, ofMerge, parseMergeable, type Merge } from '@crs/records/merge';
 import { z } from 'zod';
 
 const SHAPE = {
@@ -39,7 +39,7 @@ const deletion = z
 export const entityLine = z.discriminatedUnion('deleted', [entity, deletion], 'must be true or false');
 
 /** A line of type `entity` that changes properties of a stored entity. */
-export const entityMerge = z.strictObject({ ...SHAPE, project_id: SHAPE.project_id.optional(), merge });
+export const entityMerge = z.strictObject({ ...SHAPE, project_id: SHAPE.project_id.optional(), ...ofMerge });
 
 export type EntityLine = z.output<typeof entityLine>;
 export type EntityRecord = Extract<EntityLine, { deleted: false }>;

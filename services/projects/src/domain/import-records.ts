@@ -12,7 +12,7 @@ import {
   text,
   uuid,
 } from '@crs/records/import-record';
-import { merge, notMerge, parseMergeable, type Merge } from '@crs/records/merge';
+import { notMerge, ofMerge, parseMergeable, type Merge } from '@crs/records/merge';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 
@@ -51,7 +51,7 @@ const SHAPE = {
 const project = z.strictObject({ ...SHAPE, merge: notMerge }).superRefine(checkMembers);
 
 /** A line of type `project` that changes properties of a stored project. */
-export const projectMerge = z.strictObject({ ...SHAPE, merge }).superRefine(checkMembers);
+export const projectMerge = z.strictObject({ ...SHAPE, ...ofMerge }).superRefine(checkMembers);
 
 function checkMembers({ members }: { members: z.output<typeof member>[] }, context: z.RefinementCtx): void {
   const seen = new Set<string>();

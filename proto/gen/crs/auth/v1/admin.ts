@@ -266,6 +266,12 @@ export interface Organization {
   oidcRedirectUri: string;
   /** How many records all its keys together may delete in an hour. */
   deleteLimit: number;
+  /** `any` or `listed`: which clients its users may connect. */
+  clients: string;
+  /** With `clients` `listed`: the hosts whose metadata documents are admitted, besides clients that an operator registered. */
+  clientHosts: string[];
+  /** Whether users may make access tokens for themselves. */
+  ownTokens: boolean;
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
 }
@@ -331,12 +337,29 @@ export interface OrganizationSettings {
     | number
     | undefined;
   /** Replaces the list. Needs an OpenID provider, whose domains bound the e-mails of assertions. */
-  assertionIssuers: AssertionIssuers | undefined;
+  assertionIssuers:
+    | AssertionIssuers
+    | undefined;
+  /**
+   * `any` or `listed`. With `listed`, only clients that an operator registered and metadata documents of `client_hosts` get consent and
+   * tokens. Other clients' grants are refused while it lasts.
+   */
+  clients?: string | undefined;
+  clientHosts?:
+    | ClientHosts
+    | undefined;
+  /** False also ends the tokens that users made for themselves, for good. */
+  ownTokens?: boolean | undefined;
 }
 
 /** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
 export interface AssertionIssuers {
   issuers: string[];
+}
+
+/** Hosts of clients' metadata documents, such as `claude.ai`: exact names, each with a port unless it is 443. Empty: none. */
+export interface ClientHosts {
+  hosts: string[];
 }
 
 export interface CreateOrganizationRequest {
@@ -965,6 +988,9 @@ function createBaseOrganization(): Organization {
     oidcProvider: undefined,
     oidcRedirectUri: "",
     deleteLimit: 0,
+    clients: "",
+    clientHosts: [],
+    ownTokens: false,
     assertionIssuers: [],
   };
 }
@@ -1003,6 +1029,15 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.deleteLimit !== 0) {
       writer.uint32(120).uint32(message.deleteLimit);
+    }
+    if (message.clients !== "") {
+      writer.uint32(90).string(message.clients);
+    }
+    for (const v of message.clientHosts) {
+      writer.uint32(98).string(v!);
+    }
+    if (message.ownTokens !== false) {
+      writer.uint32(104).bool(message.ownTokens);
     }
     for (const v of message.assertionIssuers) {
       writer.uint32(114).string(v!);
@@ -1111,6 +1146,30 @@ export const Organization: MessageFns<Organization> = {
             message.deleteLimit = reader.uint32();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.clients = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.clientHosts.push(reader.string());
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.ownTokens = reader.bool();
+            continue;
+          }
           case 14: {
             if (tag !== 114) {
               break;
@@ -1184,6 +1243,17 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.delete_limit)
         ? globalThis.Number(object.delete_limit)
         : 0,
+      clients: isSet(object.clients) ? globalThis.String(object.clients) : "",
+      clientHosts: globalThis.Array.isArray(object?.clientHosts)
+        ? object.clientHosts.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.client_hosts)
+        ? object.client_hosts.map((e: any) => globalThis.String(e))
+        : [],
+      ownTokens: isSet(object.ownTokens)
+        ? globalThis.Boolean(object.ownTokens)
+        : isSet(object.own_tokens)
+        ? globalThis.Boolean(object.own_tokens)
+        : false,
       assertionIssuers: globalThis.Array.isArray(object?.assertionIssuers)
         ? object.assertionIssuers.map((e: any) => globalThis.String(e))
         : globalThis.Array.isArray(object?.assertion_issuers)
@@ -1227,6 +1297,15 @@ export const Organization: MessageFns<Organization> = {
     if (message.deleteLimit !== 0) {
       obj.deleteLimit = Math.round(message.deleteLimit);
     }
+    if (message.clients !== "") {
+      obj.clients = message.clients;
+    }
+    if (message.clientHosts?.length) {
+      obj.clientHosts = message.clientHosts;
+    }
+    if (message.ownTokens !== false) {
+      obj.ownTokens = message.ownTokens;
+    }
     if (message.assertionIssuers?.length) {
       obj.assertionIssuers = message.assertionIssuers;
     }
@@ -1257,6 +1336,9 @@ export const Organization: MessageFns<Organization> = {
       : undefined;
     message.oidcRedirectUri = object.oidcRedirectUri ?? "";
     message.deleteLimit = object.deleteLimit ?? 0;
+    message.clients = object.clients ?? "";
+    message.clientHosts = object.clientHosts?.map((e) => e) || [];
+    message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     return message;
   },
@@ -1648,6 +1730,9 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     oidcProvider: undefined,
     deleteLimit: undefined,
     assertionIssuers: undefined,
+    clients: undefined,
+    clientHosts: undefined,
+    ownTokens: undefined,
   };
 }
 
@@ -1679,6 +1764,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.assertionIssuers !== undefined) {
       AssertionIssuers.encode(message.assertionIssuers, writer.uint32(90).fork()).join();
+    }
+    if (message.clients !== undefined) {
+      writer.uint32(66).string(message.clients);
+    }
+    if (message.clientHosts !== undefined) {
+      ClientHosts.encode(message.clientHosts, writer.uint32(74).fork()).join();
+    }
+    if (message.ownTokens !== undefined) {
+      writer.uint32(80).bool(message.ownTokens);
     }
     return writer;
   },
@@ -1768,6 +1862,30 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.assertionIssuers = AssertionIssuers.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.clients = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.clientHosts = ClientHosts.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.ownTokens = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1823,6 +1941,17 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.assertion_issuers)
         ? AssertionIssuers.fromJSON(object.assertion_issuers)
         : undefined,
+      clients: isSet(object.clients) ? globalThis.String(object.clients) : undefined,
+      clientHosts: isSet(object.clientHosts)
+        ? ClientHosts.fromJSON(object.clientHosts)
+        : isSet(object.client_hosts)
+        ? ClientHosts.fromJSON(object.client_hosts)
+        : undefined,
+      ownTokens: isSet(object.ownTokens)
+        ? globalThis.Boolean(object.ownTokens)
+        : isSet(object.own_tokens)
+        ? globalThis.Boolean(object.own_tokens)
+        : undefined,
     };
   },
 
@@ -1855,6 +1984,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.assertionIssuers !== undefined) {
       obj.assertionIssuers = AssertionIssuers.toJSON(message.assertionIssuers);
     }
+    if (message.clients !== undefined) {
+      obj.clients = message.clients;
+    }
+    if (message.clientHosts !== undefined) {
+      obj.clientHosts = ClientHosts.toJSON(message.clientHosts);
+    }
+    if (message.ownTokens !== undefined) {
+      obj.ownTokens = message.ownTokens;
+    }
     return obj;
   },
 
@@ -1882,6 +2020,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     message.assertionIssuers = (object.assertionIssuers !== undefined && object.assertionIssuers !== null)
       ? AssertionIssuers.fromPartial(object.assertionIssuers)
       : undefined;
+    message.clients = object.clients ?? undefined;
+    message.clientHosts = (object.clientHosts !== undefined && object.clientHosts !== null)
+      ? ClientHosts.fromPartial(object.clientHosts)
+      : undefined;
+    message.ownTokens = object.ownTokens ?? undefined;
     return message;
   },
 };
@@ -1951,6 +2094,73 @@ export const AssertionIssuers: MessageFns<AssertionIssuers> = {
   fromPartial(object: DeepPartial<AssertionIssuers>): AssertionIssuers {
     const message = createBaseAssertionIssuers();
     message.issuers = object.issuers?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseClientHosts(): ClientHosts {
+  return { hosts: [] };
+}
+
+export const ClientHosts: MessageFns<ClientHosts> = {
+  encode(message: ClientHosts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.hosts) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClientHosts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClientHosts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.hosts.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ClientHosts {
+    return { hosts: globalThis.Array.isArray(object?.hosts) ? object.hosts.map((e: any) => globalThis.String(e)) : [] };
+  },
+
+  toJSON(message: ClientHosts): unknown {
+    const obj: any = {};
+    if (message.hosts?.length) {
+      obj.hosts = message.hosts;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ClientHosts>): ClientHosts {
+    return ClientHosts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClientHosts>): ClientHosts {
+    const message = createBaseClientHosts();
+    message.hosts = object.hosts?.map((e) => e) || [];
     return message;
   },
 };

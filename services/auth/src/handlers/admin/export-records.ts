@@ -40,5 +40,8 @@ async function organizationLine(db: Database, scope: Scope): Promise<object> {
     rate_limit: { requests: row.rateLimitRequests, period_seconds: row.rateLimitPeriodSeconds },
     tool_rate_limit: { requests: row.toolRateLimitRequests, period_seconds: row.toolRateLimitPeriodSeconds },
     delete_limit: row.deleteLimit,
+    clients: row.clients,
+    client_hosts: row.clientHosts,
+    own_tokens: row.ownTokens,
   };
 }

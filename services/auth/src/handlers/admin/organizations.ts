@@ -8,8 +8,8 @@ import { changeAssertionIssuers, requireMayTrust } from '../../domain/assertion-
 import { changeOidcProvider, redirectUriOf, requireMayClaim } from '../../domain/oidc-provider.ts';
 import { changesOf, parseSettings, type OidcProviderChange } from '../../domain/settings.ts';
 import { setIssuers } from '../../store/assertion-issuers.ts';
-import { revokeManagedConsents } from '../../store/consents.ts';
 import { setDomains } from '../../store/domain-directory.ts';
+import { revokeManagedConsents } from '../../store/managed-consents.ts';
 import {
   findOrganization,
   insertOrganization,
@@ -135,6 +135,9 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
     rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
     toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
     deleteLimit: row.deleteLimit,
+    clients: row.clients,
+    clientHosts: row.clientHosts,
+    ownTokens: row.ownTokens,
     createdAt: row.createdAt,
     oidcProvider:
       row.oidcIssuer === null

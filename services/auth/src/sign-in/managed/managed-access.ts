@@ -6,7 +6,8 @@ import { meter } from '@crs/kit/process/telemetry';
 import { scopesOf, type IdentityAssertion } from '../../domain/identity-assertion.ts';
 import { lockListedIssuer } from '../../store/assertion-issuers.ts';
 import { auditEntry } from '../../store/audit.ts';
-import { putManagedConsent } from '../../store/consents.ts';
+import { admitsClient } from '../../store/consents.ts';
+import { putManagedConsent } from '../../store/managed-consents.ts';
 import { useOnce } from '../../store/oidc-payloads.ts';
 import { findOidcProvider } from '../../store/oidc-providers.ts';
 import { lockEnabledUser } from '../../store/users.ts';
@@ -78,6 +79,8 @@ export class ManagedAccess {
     const { db } = this.#context;
     const [provider] = await db.read(credentialScopeNow(organization), findOidcProvider(organization));
     if (!provider) throw refused('issuer not listed');
+    const [admission] = await db.read(credentialScopeNow(organization), admitsClient(organization, client.clientId));
+    if (!admission?.isAdmitted) throw refused('client not listed');
     const identity = { subject: assertion.subject, email: async () => assertion.email };
     // The organization lists the issuer because it vouches for e-mails.
     const rules = { domains: provider.domains, emailProof: 'issuer' };

@@ -7,7 +7,7 @@ type UnverifiedFault = 'wrong type' | 'wrong algorithm' | 'unknown key' | 'inval
 
 /** The audit trail groups refusals by their reason. */
 export type AssertionReason =
-  UnverifiedFault | ClaimFault | 'no scope' | 'replayed' | 'issuer not listed' | SignInRefusal['reason'];
+  UnverifiedFault | ClaimFault | 'no scope' | 'replayed' | 'issuer not listed' | 'client not listed' | SignInRefusal['reason'];
 
 /** Why an identity assertion of a listed issuer is refused. */
 export class AssertionRefusal extends Error {

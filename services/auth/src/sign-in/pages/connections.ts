@@ -1,12 +1,25 @@
 import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
+import type { ClientSource } from '../clients.ts';
+import { day } from './day.ts';
 import { TICK } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
+import { makeToken, type TokenForm } from './own-tokens.ts';
 import { SCOPE_WORDS } from './scopes.ts';
 
-interface Connection {
-  grantId: string;
-  client: string;
+/** All grants of one client, or one token. */
+export interface Connection {
+  /** The id of one of its grants. */
+  id: string;
+  name: string;
+  /** Undefined for a token. */
+  source?: ClientSource | undefined;
+  /** Where a self-registered client sends its users. */
+  redirectHosts: readonly string[];
+  /** Whether the organization's directory connects the client. */
+  isManaged: boolean;
+  /** Number of grants. */
+  count: number;
   scopes: readonly string[];
   createdAt: Date;
   expiresAt: Date;
@@ -17,13 +30,15 @@ export interface Connections {
   csrf: string;
   user: { name: string; email: string; organization: string };
   connections: readonly Connection[];
+  /** Undefined: the organization doesn't let its users make tokens. @property form undefined: the sign-in is too long ago */
+  ownTokens?: { tokens: readonly Connection[]; form: TokenForm | undefined } | undefined;
   /** The result of the previous action, such as "Claude is disconnected." */
   notice?: string | undefined;
   address: string;
 }
 
 export function connectionsPage(page: Connections): string {
-  const { csrf, user, connections, notice, address } = page;
+  const { csrf, user, connections, ownTokens, notice, address } = page;
   const main = html`<div class="stack">
     <div class="stack close">
       <h1>Connected assistants</h1>
@@ -51,29 +66,100 @@ export function connectionsPage(page: Connections): string {
               its access at once. It can ask you again. <a href="/">What an assistant sees</a>
             </p>`
     }
+    ${ownTokens ? tokenSection(ownTokens, csrf) : null}
   </div>`;
-  return layout({ title: 'Connected assistants', main, width: 'wide' });
+  return layout({ title: ownTokens?.form?.error ? 'Error: Connected assistants' : 'Connected assistants', main, width: 'wide' });
+}
+
+function tokenSection({ tokens, form }: NonNullable<Connections['ownTokens']>, csrf: string): Html {
+  return html`<section class="stack" aria-labelledby="tokens">
+    <div class="stack close">
+      <h2 id="tokens">Your tokens</h2>
+      <p class="small muted">A token lets a script of yours read what you may read, without a sign-in.</p>
+    </div>
+    ${
+      tokens.length === 0
+        ? null
+        : html`<ul class="connections">
+            ${tokens.map((token) => tokenItem(token, csrf))}
+          </ul>`
+    }
+    ${makeToken(csrf, form)}
+  </section>`;
 }
 
 function connectionItem(connection: Connection, csrf: string): Html {
-  const { grantId, client, scopes, createdAt, expiresAt, lastUsedAt } = connection;
+  const { name, count, createdAt, lastUsedAt, expiresAt, isManaged } = connection;
   return html`<li>
     <div>
-      <h2><bdi>${client}</bdi></h2>
+      <h2><bdi>${name}</bdi></h2>
+      ${
+        isManaged
+          ? html`<p class="small">
+              Managed by your organization. If you disconnect it, it comes back when your organization’s directory next uses it.
+            </p>`
+          : null
+      }
       <dl class="details">
-        ${detail('May read', scopes.map((scope) => SCOPE_WORDS[scope as OAuthScope].title).join(', '), html`class="row"`)}
-        ${detail('Connected', day(createdAt))} ${detail('Last used', lastUsedAt ? day(lastUsedAt) : 'never')}
-        ${detail('Access ends', day(expiresAt))}
+        ${sourceDetail(connection)} ${scopesDetail(connection)}
+        ${detail(count > 1 ? 'First connected' : 'Connected', day(createdAt))}
+        ${detail('Last used', lastUsedAt ? day(lastUsedAt) : 'never')} ${detail('Access ends', day(expiresAt))}
+        ${count > 1 ? detail('Connections', String(count)) : null}
       </dl>
     </div>
-    <form method="post" action="/connections/revoke">
-      ${csrfField(csrf)}
-      <input type="hidden" name="id" value="${grantId}" />
-      <button class="danger">
-        <span>Disconnect<span class="hidden"> ${client}</span></span>
-      </button>
-    </form>
+    ${revokeForm(connection, csrf, 'Disconnect')}
   </li>`;
+}
+
+function tokenItem(token: Connection, csrf: string): Html {
+  const { name, createdAt, lastUsedAt, expiresAt } = token;
+  return html`<li>
+    <div>
+      <h3><bdi>${name}</bdi></h3>
+      <dl class="details">
+        ${scopesDetail(token)} ${detail('Made', day(createdAt))} ${detail('Last used', lastUsedAt ? day(lastUsedAt) : 'never')}
+        ${detail('Expires', day(expiresAt))}
+      </dl>
+    </div>
+    ${revokeForm(token, csrf, 'Revoke')}
+  </li>`;
+}
+
+function revokeForm({ id, name }: Connection, csrf: string, label: string): Html {
+  return html`<form method="post" action="/connections/revoke">
+    ${csrfField(csrf)}
+    <input type="hidden" name="id" value="${id}" />
+    <button class="danger">
+      <span>${label}<span class="hidden"> ${name}</span></span>
+    </button>
+  </form>`;
+}
+
+/** A client's list of hosts is its own, and may be long. */
+const MAX_HOSTS = 3;
+
+function sourceDetail({ source, redirectHosts }: Connection): Html | null {
+  switch (source?.kind) {
+    case 'operator':
+      return detail('Registered by', 'the operator of this service', html`class="row"`);
+    case 'document':
+      return detail('Identified by', html`<bdi class="clamp">${source.host}</bdi>`, html`class="row"`);
+    case 'self': {
+      const hosts = redirectHosts
+        .slice(0, MAX_HOSTS)
+        .map((host, i) => html`${i > 0 ? ', ' : null}<bdi class="clamp">${host}</bdi>`);
+      const more = redirectHosts.length - hosts.length;
+      const value = html`${hosts}${more > 0 ? ` and ${more} more` : null} <span class="muted">(name not verified)</span>`;
+      return detail('Sends you to', value, html`class="row"`);
+    }
+    default:
+      return null;
+  }
+}
+
+function scopesDetail({ scopes }: Connection): Html {
+  const words = scopes.map((scope) => SCOPE_WORDS[scope as OAuthScope].title).join(', ');
+  return detail('May read', words, html`class="row"`);
 }
 
 function detail(term: string, value: Html | string, attributes?: Html): Html {
@@ -95,10 +181,4 @@ function noConnections(address: string): Html {
     <code class="address">${address}</code>
     <p class="small"><a href="/">How to connect, and what an assistant sees</a></p>
   </div>`;
-}
-
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-
-function day(at: Date): Html {
-  return html`<time datetime="${at.toISOString()}">${DAY.format(at)}</time>`;
 }

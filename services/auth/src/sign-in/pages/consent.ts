@@ -1,5 +1,6 @@
 import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
+import type { ClientSource } from '../clients.ts';
 import { INFORMATION, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { scopeList } from './scopes.ts';
@@ -7,8 +8,7 @@ import { scopeList } from './scopes.ts';
 /** The page shows no other claims of the client, such as its website, logo or policy, because nobody has checked them. */
 export interface Client {
   name: string;
-  /** Where the name comes from: an operator, the host of the metadata document, or the unverified client itself. */
-  source: { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
+  source: ClientSource;
 }
 
 export interface Consent {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { elementsOf, type Element } from './_elements.ts';
-import { connections, consent, HOSTILE, pages, signIn, steps } from '../../../test/_pages.ts';
+import { connections, consent, HOSTILE, ownTokens, pages, signIn, steps } from '../../../test/_pages.ts';
 import { connectionsPage } from './connections.ts';
 import { consentPage, type Consent } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
 import { continuePage, errorPage } from './messages.ts';
+import { notAdmittedPage } from './not-admitted.ts';
+import { newTokenPage } from './own-tokens.ts';
 import { signInPage } from './sign-in.ts';
 
 const all = (page: string, tag: string) => elementsOf(page).filter((element) => element.tag === tag);
@@ -111,10 +113,25 @@ describe('text from outside', () => {
           ...connections,
           user: person(text),
           notice: text,
-          connections: [{ ...connections.connections[0]!, grantId: text, client: text }],
+          connections: [{ ...connections.connections[1]!, id: text, name: text, redirectHosts: [text] }],
+          ownTokens: {
+            tokens: [{ ...ownTokens.tokens[0]!, id: text, name: text }],
+            form: { ...ownTokens.form!, label: text, days: text, error: text },
+          },
         }),
     ],
     ['no connections', (text) => connectionsPage({ ...connections, connections: [], address: text, user: person(text) })],
+    ['new token', (text) => newTokenPage({ label: text, accessToken: text, expiresAt: new Date(), address: text })],
+    [
+      'not admitted',
+      (text) =>
+        notAdmittedPage({
+          ...consent,
+          action: text,
+          client: { name: text, source: { kind: 'document', host: text } },
+          user: person(text),
+        }),
+    ],
     ['error', (text) => errorPage({ title: text, message: text, requestId: text, status: 400 })],
     ['continue', (text) => continuePage({ to: text })],
   ])('stays text: %s', (_name, render) => {
@@ -260,26 +277,6 @@ describe('consent', () => {
 
   it('has no button that a fragment of the URL could focus', () => {
     for (const button of all(consentPage(consent), 'button')) expect(button.attributes).not.toHaveProperty('id');
-  });
-});
-
-describe('connections', () => {
-  it('have a button each that names its assistant, for users of screen readers', () => {
-    const buttons = all(connectionsPage(connections), 'button').map(({ text }) => text.trim());
-    expect(buttons).toEqual(['Sign out', 'Disconnect Claude', 'Disconnect Visual Studio Code']);
-  });
-
-  it('show when they were made, used and end', () => {
-    const times = all(connectionsPage(connections), 'time').map(({ text, attributes }) => [text, attributes['datetime']]);
-    expect(times.slice(0, 2)).toEqual([
-      ['2 Nov 2026', '2026-11-02T09:14:00.000Z'],
-      ['20 Nov 2026', '2026-11-20T16:40:00.000Z'],
-    ]);
-    expect(words(connectionsPage(connections))).toContain('Last used never');
-  });
-
-  it('when there are none, say how to make one', () => {
-    expect(words(connectionsPage({ ...connections, connections: [] }))).toContain('https://tools.example.com/mcp');
   });
 });
 

@@ -8,6 +8,8 @@ import { randomSecret, type DataDir } from './data-dir.ts';
 /** The demo organization's credentials, stored in `demo.json`. */
 export interface Demo {
   api_key: string;
+  /** Stores and deletes records. */
+  ingest_key: string;
   organization: string;
   user: { email: string; password: string };
   /** The user's token for `/mcp`. */
@@ -26,10 +28,17 @@ export async function loadDemo(dataDir: DataDir, signal: AbortSignal): Promise<D
   const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, signal, input);
   const password = randomSecret().slice(0, 16);
   await crs(['import', '-'], records(password));
-  const { key } = (await crs(['key', 'create', '--org', DEMO_ORGANIZATION, '--label', 'demo'])) as { key: string };
+  const createKey = async (...options: string[]) => {
+    const { key } = (await crs(['key', 'create', '--org', DEMO_ORGANIZATION, ...options])) as { key: string };
+    return key;
+  };
+  const keys = {
+    api_key: await createKey('--label', 'demo'),
+    ingest_key: await createKey('--label', 'demo records', '--rights', 'ingest,delete'),
+  };
   const token = ['token', 'create', '--org', DEMO_ORGANIZATION, '--user', USER, '--expires-in', '365d'];
   const { access_token } = (await crs(token)) as { access_token: string };
-  const demo: Demo = { api_key: key, organization: DEMO_ORGANIZATION, user: { email: USER, password }, access_token };
+  const demo: Demo = { ...keys, organization: DEMO_ORGANIZATION, user: { email: USER, password }, access_token };
   await dataDir.write('demo.json', demo);
   return demo;
 }

@@ -164,6 +164,7 @@ Create an organization and a key:
 
 Try it:
   curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
+  curl -X PUT -H 'Authorization: Bearer ${demo.ingest_key}' -H 'Content-Type: application/json' -d '{"call_status":"scheduled"}' '${rest}/calls/my_first_call'
   npm run -s crs -- org list`);
 }
 

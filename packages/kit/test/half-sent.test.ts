@@ -5,11 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished,
 import { errorHandler, createHttpApp } from '../src/http/app.ts';
 import { readBody } from '../src/http/body.ts';
 import { createGateway } from '../src/http/gateway.ts';
+import { allowBodyTime } from '../src/http/listener.ts';
 import { Refusal } from '../src/http/refusal.ts';
 import { log } from './_service.ts';
 
 /** The time within which a body must arrive. */
 const BODY_MS = 5_000;
+/** The time and the size that the route `/long` allows. */
+const LONG_MS = 30_000;
+const LONG_BYTES = 200_000;
 const NOWHERE = '127.0.0.1:1';
 
 /** The number of bodies that `/read` is reading now. */
@@ -39,6 +43,13 @@ const gateway = createGateway(
     app.post('/read', async (request, response) => {
       reading++;
       const body = await readBody(request).finally(() => reading--);
+      response.end(String(body.length));
+    });
+    app.post('/long', async (request, response) => {
+      allowBodyTime(request, LONG_MS);
+      if (request.headers['x-unread'] !== undefined) return void response.end('done');
+      reading++;
+      const body = await readBody(request, { maxBytes: LONG_BYTES, withinMs: LONG_MS }).finally(() => reading--);
       response.end(String(body.length));
     });
     app.post('/unread', (request, response) => {
@@ -112,6 +123,31 @@ it('the gateway refuses a request whose body does not arrive within 5 s, and end
   await until(() => clients.every(({ isEnded }) => isEnded));
   expect(clients.map(statusOf)).toEqual(['408', '408']);
   for (const { received } of clients) expect(received).toContain('"message":"The body did not arrive within 5 s."');
+});
+
+it('a route may allow a body more time, whether it reads it or not', async () => {
+  const clients = [
+    send(withLength('POST /long HTTP/1.1')),
+    send(chunked('POST /long HTTP/1.1')),
+    send(withLength('POST /long HTTP/1.1\r\nX-Unread: yes')),
+  ];
+  await until(() => reading === 2 && clients[2]!.received !== '');
+  vi.advanceTimersByTime(LONG_MS - 1);
+  await sleep(20);
+  expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, false, false]);
+  vi.advanceTimersByTime(1);
+  await until(() => clients.every(({ isEnded }) => isEnded));
+  expect(clients.map(statusOf)).toEqual(['408', '408', '200']);
+});
+
+it.each([1, 7, 65_536])('a route may allow a larger body, which arrives whole in chunks of %i bytes', async (size) => {
+  const chunks = (bytes: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`.repeat(Math.floor(bytes / size));
+  const admitted = Math.floor(LONG_BYTES / size) * size;
+  const head = 'POST /long HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const client = send(`${head}${chunks(LONG_BYTES)}0\r\n\r\n`);
+  await until(() => client.received.endsWith(String(admitted)));
+  const tooLarge = send(`${head}${chunks(LONG_BYTES + size)}0\r\n\r\n`);
+  await until(() => statusOf(tooLarge) === '413');
 });
 
 it.each([

@@ -130,6 +130,7 @@ describe('the assets of /docs', () => {
       'Fields that may be absent',
       'Anonymized names',
       'Create a project once',
+      'Send records',
       'Errors',
       'Rate limits',
       'Every error',

@@ -14,6 +14,7 @@ interface Row {
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const ID = '00000000-0000-4000-8000-00000000000a';
 const JSON_TYPE = { 'content-type': 'application/json' };
+const NDJSON = { 'content-type': 'application/x-ndjson' };
 const PROJECT = { name: 'Boxes', lead_email: 'ann@acme.example' };
 
 const ORGANIZATIONS = { acme: tenant('acme'), globex: tenant('globex'), small: tenant('small'), closed: tenant('closed') };
@@ -30,15 +31,18 @@ beforeAll(async () => {
   for (const [name, id] of Object.entries(ORGANIZATIONS)) {
     const rate_limit = { requests: name === 'small' ? 1 : 100_000, period_seconds: 60 };
     await world.load([
-      { type: 'organization', id, name, write_surface: name !== 'closed', rate_limit },
+      { type: 'organization', id, name, write_surface: name !== 'closed', rate_limit, delete_limit: 1 },
       { type: 'user', organization: id, email: 'ann@acme.example', name: 'Ann' },
     ]);
     keys[name] = await world.createKey(id);
   }
   keys['reading'] = await world.createKey(ORGANIZATIONS.acme, { rights: ['read'] });
+  keys['sender'] = await world.createKey(ORGANIZATIONS.acme, { rights: ['ingest', 'delete'] });
+  keys['limited'] = await world.createKey(ORGANIZATIONS.globex, { rights: ['delete'] });
   keys['elsewhere'] = await world.createKey(ORGANIZATIONS.acme, { networks: ['203.0.113.0/24'] });
   withoutCalls = await startGateway(world, { callsAddress: '127.0.0.1:1', readTimeoutMs: 1_000 });
   await world.rest('/v1/calls', { key: keys['small'] });
+  await world.rest('/v1/calls/call_1', { method: 'DELETE', key: keys['limited'] });
 });
 afterAll(() => withoutCalls?.stop());
 
@@ -92,12 +96,19 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'a large body': ['/v1/projects', () => post(`"${'x'.repeat(1_100_000)}"`)],
   'a body of type text/plain': ['/v1/projects', () => post(PROJECT, { headers: { 'content-type': 'text/plain' } })],
   'a compressed body': ['/v1/projects', () => post(PROJECT, { headers: { 'content-encoding': 'gzip' } })],
+  'a property that the path determines': [
+    '/v1/calls/call_1',
+    () => post({ id: 'call_1' }, { method: 'PUT', key: keys['sender'] }),
+  ],
+  'a refused line': ['/v1/records?on_refusal=abort', () => post('[]', { key: keys['sender'], headers: NDJSON })],
+  'a body of records of type application/json': ['/v1/records', () => post({}, { key: keys['sender'] })],
+  'used-up deletions': ['/v1/calls/call_1', () => ({ method: 'DELETE', key: keys['limited'] })],
   'a used-up rate limit': ['/v1/calls', () => ({ key: keys['small'] })],
 };
 
 /** Errors that only other tests provoke, because they need time, concurrent requests or a fault. */
 const ELSEWHERE = [
-  'The body did not arrive within 5 s.',
+  'The body did not arrive within … s.',
   'Idempotency-Key: a request with this key is being worked …',
   'An unexpected error occurred. …',
   'Too many requests are under way. …',

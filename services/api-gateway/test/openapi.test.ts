@@ -9,6 +9,7 @@ import { call, callPage } from '../src/schema/calls.ts';
 import { changeList } from '../src/schema/changes.ts';
 import { errorEnvelope } from '../src/schema/common.ts';
 import { billingOfficeList, project } from '../src/schema/projects.ts';
+import { patchCallResult, putCallResult, recordsResult } from '../src/schema/records.ts';
 import { LOOPBACK, newAddress, startGateway } from './_gateway.ts';
 
 const PATH = '/v1/openapi.json';
@@ -23,6 +24,9 @@ const BODIES: Record<string, z.ZodType> = {
   'get /billing-offices': billingOfficeList,
   'post /projects': project,
   'get /projects/{project_id}': project,
+  'post /records': recordsResult,
+  'put /calls/{call_id}': putCallResult,
+  'patch /calls/{call_id}': patchCallResult,
 };
 
 const ORGANIZATIONS = {
@@ -74,6 +78,7 @@ beforeAll(async () => {
     ]),
   ]);
   for (const [name, id] of Object.entries(ORGANIZATIONS)) keys[name] = await world.createKey(id);
+  keys['sender'] = await world.createKey(ORGANIZATIONS.all, { rights: ['ingest', 'delete'] });
   keys['reader'] = await world.createKey(ORGANIZATIONS.all, { rights: ['read'] });
   document = (await world.rest(PATH)).json as Document;
 });
@@ -82,6 +87,10 @@ describe('a response matches the document:', () => {
   const json = { 'content-type': 'application/json' };
   const NEW = JSON.stringify({ name: 'New', lead_email: 'ann@acme.example' });
   const post = (body: string, headers: object = json): RestRequest => ({ method: 'POST', body, headers: { ...headers } });
+  const put = (body: string): RestRequest => ({ ...post(body), method: 'PUT' });
+  const patch = (body: string): RestRequest => ({ ...post(body), method: 'PATCH' });
+  const ndjson = { 'content-type': 'application/x-ndjson' };
+  const DELETE = { method: 'DELETE' };
 
   it.each<[string, string, string, string, number, RestRequest]>([
     ...['all', 'anonymous', 'none'].flatMap((key): [string, string, string, string, number, RestRequest][] => [
@@ -117,6 +126,19 @@ describe('a response matches the document:', () => {
     ['all', 'get', '/projects/{project_id}', `/projects/${PROJECT}`, 200, {}],
     ['all', 'get', '/projects/{project_id}', '/projects/nonsense', 400, {}],
     ['all', 'get', '/projects/{project_id}', `/projects/${PROJECT.replace('1', '2')}`, 404, {}],
+    ['sender', 'post', '/records', '/records', 200, post('{"type":"call","id":"sent"}\n{}', ndjson)],
+    ['sender', 'post', '/records', '/records?on_refusal=abort', 400, post('{"type":"call"}', ndjson)],
+    ['sender', 'post', '/records', '/records', 413, post('\n'.repeat(16 * 1024 * 1024 + 1), ndjson)],
+    ['sender', 'post', '/records', '/records', 415, post('{}')],
+    ['reader', 'post', '/records', '/records', 404, post('{}', ndjson)],
+    ['sender', 'put', '/calls/{call_id}', '/calls/new', 201, put('{}')],
+    ['sender', 'put', '/calls/{call_id}', '/calls/new', 200, put('{"rating":1}')],
+    ['sender', 'put', '/calls/{call_id}', '/calls/a%20b', 400, put('{}')],
+    ['reader', 'put', '/calls/{call_id}', '/calls/new', 404, put('{}')],
+    ['sender', 'patch', '/calls/{call_id}', '/calls/new', 200, patch('{"rating":2}')],
+    ['sender', 'patch', '/calls/{call_id}', '/calls/unknown', 404, patch('{}')],
+    ['sender', 'delete', '/calls/{call_id}', '/calls/new', 204, DELETE],
+    ['sender', 'delete', '/calls/{call_id}', '/calls/new', 404, DELETE],
     ['nobody', 'get', '/openapi.json', '/openapi.json', 200, {}],
     ['nobody', 'get', '/openapi.json', '/openapi.json', 304, { headers: { 'if-none-match': '*' } }],
     ['nobody', 'get', '/openapi.json', '/openapi.json?x=1', 400, {}],

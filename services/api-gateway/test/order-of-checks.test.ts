@@ -89,7 +89,7 @@ describe('a request with a valid key', () => {
     }
   });
 
-  it.each(['/calls', '/calls?page=0', '/calls/call_1', '/calls/unknown'])(
+  it.each(['/calls', '/calls?page=0', '/changes', '/changes?limit=0'])(
     'for /v1%s with a method other than GET and HEAD gets 405, before 406, 400 and 404 for the id',
     async (path) => {
       for (const method of METHODS.filter((each) => each !== 'GET' && each !== 'HEAD')) {

@@ -30,7 +30,7 @@ export class Assistant implements OAuthClientProvider {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     server.unref();
-    const assistant = new Assistant(`http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`);
+    const assistant = new this(`http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`);
     return assistant;
   }
 

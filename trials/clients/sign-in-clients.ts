@@ -3,30 +3,22 @@
  * URL in a browser, where a scripted user consents, and then calls a tool. Run by `trials/clients/run` with the server's URL in `MCP_URL`.
  */
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Assistant } from './assistant.ts';
 import { CLIENTS, runBin, type ToolResult } from './clients.ts';
 import * as demo from './demo.ts';
+import { createOpener } from './opener.ts';
 import { openBrowser } from './person.ts';
 
 const url = process.env['MCP_URL']!;
 const TOOL = 'list_projects';
 const ARGS = { scope: 'all' };
 
-// mcp-remote and the Inspector start a browser themselves: on Linux by `xdg-open`, or by a library that reads BROWSER. This script replaces both,
-// and writes the URL into a file for `allow`.
-const openerFolder = await mkdtemp(join(tmpdir(), 'crs-opener-'));
-const openedUrlFile = join(openerFolder, 'url');
-const opener = join(openerFolder, 'xdg-open');
-await writeFile(opener, `#!/bin/sh\nprintf '%s\\n' "$1" >'${openedUrlFile}'\n`);
-await chmod(opener, 0o755);
-Object.assign(process.env, { PATH: `${openerFolder}:${process.env['PATH']}`, BROWSER: opener, MCP_AUTO_OPEN_ENABLED: 'true' });
+// mcp-remote and the Inspector start a browser themselves.
+const opener = await createOpener();
+Object.assign(process.env, opener.env, { MCP_AUTO_OPEN_ENABLED: 'true' });
 
 const person = await openBrowser();
 
@@ -61,21 +53,11 @@ const second = await inspect();
 check('Inspector, second run with its stored tokens', (JSON.parse(second.stdout) as { result: ToolResult }).result);
 
 await person.leave();
-await rm(openerFolder, { recursive: true });
+await opener.close();
 
-/** Waits up to 30 s until a client opens its authorization URL, and consents there as the user. */
+/** Waits for the authorization URL that a client opens, and consents there as the user. */
 async function allow(): Promise<void> {
-  for (let attempts = 0; attempts < 300; attempts++) {
-    const authorizationUrl = await readFile(openedUrlFile, 'utf8').catch(() => '');
-    // Without its newline, the file is still being written.
-    if (authorizationUrl.endsWith('\n')) {
-      await rm(openedUrlFile);
-      await person.decide(authorizationUrl.trim(), 'Allow');
-      return;
-    }
-    await sleep(100);
-  }
-  throw new Error('no client opened a browser within 30 s');
+  await person.decide(await opener.nextUrl(), 'Allow');
 }
 
 /** Checks that the tool returned the demo's projects. */

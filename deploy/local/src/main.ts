@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { accessTokenSeconds, oidcAllowHosts } from '@crs/auth/config';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
 import { ruleSetting } from '@crs/kit/limits/rule';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
@@ -32,6 +33,7 @@ Settings in the environment, with their defaults:
 `;
 
 const settings = z.object({
+  CRS_ACCESS_TOKEN_SECONDS: accessTokenSeconds,
   CRS_ADDRESS_RATE_LIMIT: ruleSetting.optional(),
   CRS_DATA_DIR: z.string().default('.local'),
   CRS_API_PORT: port.default(8080),
@@ -40,6 +42,7 @@ const settings = z.object({
   CRS_CIMD_ALLOW_HOSTS: z.string().default(''),
   CRS_DEFAULT_ORGANIZATION: z.string().optional(),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  CRS_OIDC_ALLOW_HOSTS: oidcAllowHosts.optional(),
   CRS_TOOLS_URL: origin.optional(),
   DATABASE_URL: postgresUrl.optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
@@ -101,6 +104,8 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         apiUrl: env.CRS_API_URL,
         defaultOrganization: env.CRS_DEFAULT_ORGANIZATION ?? (options.empty ? undefined : DEMO_ORGANIZATION),
         addressLimit: env.CRS_ADDRESS_RATE_LIMIT,
+        accessTokenSeconds: env.CRS_ACCESS_TOKEN_SECONDS,
+        oidcAllowHosts: env.CRS_OIDC_ALLOW_HOSTS,
         cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
       };
       stopping.signal.throwIfAborted();

@@ -22,6 +22,8 @@ interface ServerOptions extends PostgresBinaries {
   /** File for PostgreSQL's log. Emptied at start if it is larger than 16 MiB. */
   logFile: string;
   log: Logger;
+  /** Further environment variables of PostgreSQL. */
+  env?: Record<string, string> | undefined;
   /** Called when the server ends without `stop`. */
   onLost?: (() => void) | undefined;
 }
@@ -113,7 +115,7 @@ async function end(pid: number, ended: () => boolean): Promise<boolean> {
   return ended();
 }
 
-function spawnServer({ bin, account, directory, settings, logFile }: ServerOptions, port: number): ChildProcess {
+function spawnServer({ bin, account, directory, settings, logFile, env }: ServerOptions, port: number): ChildProcess {
   const all = { ...settings, port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
   const output = openSync(logFile, 'a', 0o600);
   try {
@@ -124,7 +126,7 @@ function spawnServer({ bin, account, directory, settings, logFile }: ServerOptio
         ...account,
         cwd: '/',
         // The environment of this process isn't passed on, because it holds secrets.
-        env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+        env: { PATH: process.env['PATH'], LC_ALL: 'C', ...env },
         stdio: ['ignore', output, output],
         // In a session of its own, so that a Ctrl-C in the terminal doesn't reach it: it must stop after the services that use it.
         detached: true,

@@ -15,6 +15,8 @@ export interface PostgresOptions {
   /** False is faster, but a crash of the machine may corrupt the data. For tests. */
   fsync: boolean;
   log: Logger;
+  /** Further environment variables of PostgreSQL, such as those of a trial that moves its clock. */
+  env?: Record<string, string>;
   /** Called when the server ends without `stop`. */
   onLost?: () => void;
 }
@@ -56,7 +58,7 @@ const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes:
  * Starts the project's PostgreSQL with its data in `dataDir`. First stops a server, or deletes an unfinished cluster, that a killed process left there.
  * @throws Error with what to do, if another process uses the directory or PostgreSQL can't run on this machine
  */
-export async function startPostgres({ dataDir, locale, fsync, log, onLost }: PostgresOptions): Promise<Postgres> {
+export async function startPostgres({ dataDir, locale, fsync, log, env, onLost }: PostgresOptions): Promise<Postgres> {
   const made = join(dataDir, 'postgres');
   await mkdir(made, { recursive: true });
   const home = await realpath(made);
@@ -66,7 +68,7 @@ export async function startPostgres({ dataDir, locale, fsync, log, onLost }: Pos
     const { directory, password } = await openCluster({ ...binaries, home, locale, fsync, log });
     await stopOrphan(directory, log);
     const settings = fsync ? SETTINGS : { ...SETTINGS, ...NOT_DURABLE };
-    const server = await startServer({ ...binaries, directory, settings, logFile: join(home, 'log'), log, onLost });
+    const server = await startServer({ ...binaries, directory, settings, logFile: join(home, 'log'), log, env, onLost });
     const url = (database: string) => `postgres://postgres:${password}@127.0.0.1:${server.port}/${database}`;
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= server.stop().finally(() => lock.release()));

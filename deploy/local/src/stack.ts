@@ -31,6 +31,8 @@ export interface StackConfig {
   toolsUrl: string;
   /** Organization of users who sign in without naming one. */
   defaultOrganization?: string | undefined;
+  /** Lifetime of an assistant's access token. Default: a day. */
+  accessTokenSeconds?: number | undefined;
   /** Each `host:port` from which client metadata documents may be fetched although its address or port isn't public. For tests. */
   cimdAllowHosts?: string[] | undefined;
   /** Hosts of OpenID providers that may have any port and address. For tests. */
@@ -93,7 +95,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           databaseUrl: databaseOf('auth'),
           secrets: parseSecrets(config.secret),
           toolsUrl: config.toolsUrl,
-          accessTokenSeconds: 86_400,
+          accessTokenSeconds: config.accessTokenSeconds ?? 86_400,
           defaultOrganization: config.defaultOrganization,
           cimdAllowHosts: config.cimdAllowHosts,
           oidcAllowHosts: config.oidcAllowHosts,

@@ -31,6 +31,17 @@ const providerHost = z
     return { organization, host };
   });
 
+/** See `AuthConfig.oidcAllowHosts`. */
+export const oidcAllowHosts = commaSeparated(providerHost);
+
+/** See `AuthConfig.accessTokenSeconds`. */
+export const accessTokenSeconds = z.coerce
+  .number()
+  .int()
+  .min(600, 'must be at least 600')
+  .max(MAX_ACCESS_TOKEN_SECONDS, `must be at most ${MAX_ACCESS_TOKEN_SECONDS}`)
+  .default(86_400);
+
 export type AuthConfig = ReturnType<typeof readConfig>;
 
 export const readConfig = settings({
@@ -56,21 +67,13 @@ export const readConfig = settings({
    * Lifetime of an assistant's access token in seconds. Hosted assistants don't refresh a token in mid-conversation, so a short one ends their connection.
    * A revoked grant ends its tokens within a second, whatever their lifetime.
    */
-  accessTokenSeconds: [
-    'CRS_ACCESS_TOKEN_SECONDS',
-    z.coerce
-      .number()
-      .int()
-      .min(600, 'must be at least 600')
-      .max(MAX_ACCESS_TOKEN_SECONDS, `must be at most ${MAX_ACCESS_TOKEN_SECONDS}`)
-      .default(86_400),
-  ],
+  accessTokenSeconds: ['CRS_ACCESS_TOKEN_SECONDS', accessTokenSeconds],
   /** Days after which entries of the audit trail are deleted. Absent: never. */
   auditDays: ['CRS_AUDIT_DAYS', z.coerce.number().int().min(90, 'must be at least 90').max(36_500).optional()],
   /** Hosts at which client metadata documents may use any port and IP address. For tests. */
   cimdAllowHosts: ['CRS_CIMD_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
   /** Requests to these hosts bypass the proxy. */
-  oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', commaSeparated(providerHost).optional()],
+  oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', oidcAllowHosts.optional()],
   /** The proxy for all other requests to OpenID providers and for client metadata documents. */
   proxyUrl: [
     'HTTPS_PROXY',

@@ -107,7 +107,7 @@ describe('an organization that admits only listed clients', () => {
     expect(forged.page.status).toBe(403);
     expect(await grantsOf(clientId)).toEqual([]);
     const entries = await world.rows(
-      `select organization, actor, target, outcome, address from auth.audit where action = 'sign-in.refuse' and target like '%' || $1`,
+      `select organization, actor, target, outcome, address from auth.audit where action = 'connection.refuse' and target like '%' || $1`,
       [clientId],
     );
     const entry = { organization: 'acme', actor: 'sign-in', outcome: 'permission_denied', address: b.address };

@@ -113,6 +113,7 @@ export class Interactions {
     const { uid } = visit.interaction;
     await recordRefusal(this.#context, {
       organization,
+      action: 'connection.refuse',
       reason: 'client not listed',
       target: `client not listed: ${client.clientId}`.slice(0, 200),
       outcome: 'permission_denied',

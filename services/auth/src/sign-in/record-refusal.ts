@@ -6,8 +6,9 @@ import type { Reason } from './federation/refusals.ts';
 import type { AssertionReason } from './managed/refusals.ts';
 
 /**
- * Records a refused sign-in, or a refused identity assertion, in the audit trail. An organization's refusals for one reason within a minute share one entry, with the target and
- * the client's address of the first. No number of attempts, accounts or addresses can therefore add more entries than there are reasons.
+ * Records a refused sign-in, client or identity assertion in the audit trail. An organization's refusals for one reason within a minute share
+ * one entry, with the target and the client's address of the first. No number of attempts, accounts or addresses can therefore add more
+ * entries than there are reasons.
  *
  * It is one statement in every case, so that the response takes as long for an unknown organization as for a known one.
  */
@@ -17,7 +18,7 @@ export async function recordRefusal(
     organization: string;
     /** Default: `sign-in.refuse`. */
     action?: 'sign-in.refuse' | 'connection.refuse';
-    reason: Reason | 'wrong password' | 'client not listed' | AssertionReason;
+    reason: Reason | 'wrong password' | AssertionReason;
     target: string;
     outcome: 'unauthenticated' | 'permission_denied' | 'unavailable';
     address: string;

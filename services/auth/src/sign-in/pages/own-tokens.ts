@@ -94,7 +94,7 @@ export function newTokenPage(page: { label: string; accessToken: string; expires
     </div>
     <div>
       <label for="token">Token</label>
-      <textarea id="token" class="address" rows="8" readonly autocomplete="off" spellcheck="false">${accessToken}</textarea>
+      <textarea id="token" class="address" rows="12" readonly autocomplete="off" spellcheck="false">${accessToken}</textarea>
     </div>
     <section class="stack close" aria-labelledby="use">
       <h2 id="use">Use it</h2>

@@ -18,23 +18,6 @@ it('the consent page says for how long the assistant stays connected', () => {
   expect(words(consentPage(consent))).toContain('It stays connected for up to a year, and not longer than 60 days without use.');
 });
 
-it('the page for people who use assistants says how to connect, what an assistant sees and how to disconnect', () => {
-  const page = pages['assistants']!();
-  expect(all(page, 'h2').map(({ text }) => text)).toEqual([
-    'Connect an assistant',
-    'What it sees',
-    'What to ask',
-    'Disconnect an assistant',
-  ]);
-  expect(words(page)).toContain(connections.address);
-});
-
-it('the page for people who use assistants and the connections page link to each other', () => {
-  expect(all(pages['assistants']!(), 'a').map(({ attributes }) => attributes['href'])).toEqual(['/connections']);
-  for (const shown of [connections, { ...connections, connections: [] }])
-    expect(all(connectionsPage(shown), 'a').map(({ attributes }) => attributes['href'])).toEqual(['/']);
-});
-
 describe.each(Object.entries(pages))('the page %s', (_name, render) => {
   const page = render();
   const elements = elementsOf(page);

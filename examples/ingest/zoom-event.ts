@@ -1,4 +1,4 @@
-// Stores the transcript of a Zoom cloud recording as a call. Reads Zoom's event `recording.transcript_completed` from standard input:
+// Stores the transcript of a Zoom cloud recording in a call. Reads Zoom's event `recording.transcript_completed` from standard input:
 // start it from your webhook, after that has verified the event's signature, because this program fetches the event's URL.
 //   CRS_API_KEY=crk_... CRS_BASE_URL=http://127.0.0.1:8080/v1 node zoom-event.ts < event.json
 // Needs a key with the right `ingest`, and `crs` in the PATH.
@@ -42,14 +42,18 @@ const body = JSON.stringify({
   source: 'Zoom',
   transcript: JSON.parse(transcript.toString()) as unknown,
 });
-for (let attempt = 1; ; attempt++) {
-  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  const response = await fetch(`${baseUrl}/calls/${id}`, { method: 'PUT', headers, body });
-  const answer = await response.text();
-  if (response.ok) {
-    console.log(answer);
-    break;
+async function send(method: string): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const response = await fetch(`${baseUrl}/calls/${id}`, { method, headers, body });
+    if (attempt === 5 || (response.status !== 429 && response.status < 500)) return response;
+    await sleep(1_000 * Number(response.headers.get('Retry-After') ?? attempt));
   }
-  if (attempt === 5 || (response.status !== 429 && response.status < 500)) throw new Error(`${response.status}: ${answer}`);
-  await sleep(1_000 * Number(response.headers.get('Retry-After') ?? attempt));
 }
+
+// Zoom may send an event twice. PUT alone would then remove what others have added, such as a summary.
+const merged = await send('PATCH');
+const response = merged.status === 404 ? await send('PUT') : merged;
+const answer = await response.text();
+if (!response.ok) throw new Error(`${response.status}: ${answer}`);
+console.log(answer);

@@ -70,16 +70,21 @@ async function serve(respond: (request: IncomingMessage, response: ServerRespons
 describe.skipIf(!typescript)('in TypeScript', () => {
   const start = (recipe: string, args: string[] = [], input = '') => run([...typescript![recipe]!, ...args], input, env);
 
-  it('vtt-folder stores each file as the transcript of a call, and again changes nothing', async () => {
-    expect(await start('vtt-folder', [join(SAMPLES, 'calls')])).toBe('2 calls stored, 0 unchanged\n');
+  it('vtt-folder stores each file as the transcript of a call, and keeps everything else', async () => {
+    await system.load([{ type: 'call', organization: 'acme', id: 'call_b', summary: 'Kept' }]);
+    expect(await start('vtt-folder', [join(SAMPLES, 'calls')])).toBe('call_a.vtt: stored\ncall_b.vtt: stored\n');
     expect((await read('call_a')).transcripts[0]!.text).toBe(
       'Ann Example: Shall we start?\nEva Expert: Yes. The market for boxes grew by 5%.',
     );
-    expect(await start('vtt-folder', [join(SAMPLES, 'calls')])).toBe('0 calls stored, 2 unchanged\n');
+    expect(await read('call_b')).toMatchObject({
+      summary: 'Kept',
+      transcripts: [{ text: 'Ann Example: Which boxes do you buy?' }],
+    });
+    expect(await start('vtt-folder', [join(SAMPLES, 'calls')])).toBe('call_a.vtt: unchanged\ncall_b.vtt: unchanged\n');
     await expectOthersUnchanged();
   });
 
-  it('zoom-event fetches the transcript that the event names, and puts the call, also after a 503', async () => {
+  it('zoom-event fetches the transcript that the event names, and keeps what others add', async () => {
     const zoom = await serve((request, response) => {
       const isAllowed =
         request.headers.authorization === 'Bearer zoom-download-token' && request.url === '/rec/download/transcript';
@@ -89,13 +94,20 @@ describe.skipIf(!typescript)('in TypeScript', () => {
     const event = readFileSync(join(SAMPLES, 'zoom-event.json'), 'utf8').replaceAll('https://zoom.example', zoom.origin);
     const id = IDS[2]!;
     expect(JSON.parse(await start('zoom-event', [], event))).toEqual({ call_id: id, result: 'created' });
-    expect(system.proxy.exchanges.map(({ status }) => status)).toEqual([503, 201]);
+    expect(system.proxy.exchanges.map(({ method, status }) => [method, status])).toEqual([
+      ['PATCH', 503],
+      ['PATCH', 404],
+      ['PUT', 201],
+    ]);
     expect(await read(id)).toMatchObject({
       call_type: 'meeting',
       date: '2026-02-01T09:00:00.000Z',
       duration_minutes: 32,
       transcripts: [{ text: 'Ann Example: Welcome.\nEva Expert: We buy pallets: five a day.' }],
     });
+    await system.load([{ type: 'call', organization: 'acme', id, merge: true, summary: 'Added' }]);
+    expect(JSON.parse(await start('zoom-event', [], event))).toEqual({ call_id: id, result: 'unchanged' });
+    expect(await read(id)).toMatchObject({ summary: 'Added' });
     zoom.close();
     await expectOthersUnchanged();
   });

@@ -29,6 +29,10 @@ def create_project(client: Client, request: dict[str, Any]) -> Any:
     return client.create_project(**request["project"], idempotency_key=request.get("idempotency_key"))
 
 
+def records(client: Client, request: dict[str, Any]) -> Any:
+    return client.records(iter(request["records"]), on_refusal=request.get("on_refusal"), check=request.get("check", False))
+
+
 def sync(client: Client, request: dict[str, Any]) -> dict[str, int]:
     address: str = request["store"]
     path = address.removeprefix("sqlite:")
@@ -44,6 +48,7 @@ ACTIONS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
     "billing_offices": lambda client, request: client.billing_offices(),
     "create_project": create_project,
     "get_project": lambda client, request: client.get_project(request["project_id"]),
+    "records": records,
     "sync": sync,
 }
 
@@ -54,7 +59,7 @@ def main() -> None:
         with client_of(request) as client:
             output = {"result": ACTIONS[request["action"]](client, request)}
     except CallResearchError as error:
-        fields = {name: getattr(error, name) for name in ("code", "status", "message", "request_ids", "retry_after")}
+        fields = {name: getattr(error, name) for name in ("code", "status", "message", "request_ids", "retry_after", "details")}
         output = {"error": {"type": type(error).__name__, **fields}}
     json.dump(output, sys.stdout)
 

@@ -15,6 +15,9 @@ interface Input {
   project?: NewProject;
   idempotency_key?: string;
   project_id?: string;
+  records?: object[];
+  on_refusal?: 'abort';
+  check?: boolean;
   store?: string;
 }
 
@@ -33,6 +36,10 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const item of items) found.push(item);
   return found;
+}
+
+async function* stream(records: object[]): AsyncGenerator<object> {
+  yield* records;
 }
 
 async function sync(address: string): Promise<SyncSummary> {
@@ -64,6 +71,7 @@ const actions: Record<string, () => Promise<unknown>> = {
       ...(input.idempotency_key !== undefined && { idempotencyKey: input.idempotency_key }),
     }),
   get_project: () => client.getProject(input.project_id!),
+  records: () => client.records(stream(input.records!), { onRefusal: input.on_refusal, check: input.check }),
   sync: async () => {
     const { changed, deleted, fullResyncs } = await sync(input.store!);
     return { changed, deleted, full_resyncs: fullResyncs };
@@ -75,8 +83,8 @@ async function outcome(): Promise<object> {
     return { result: await actions[action]!() };
   } catch (error) {
     if (!(error instanceof CallResearchError)) throw error;
-    const { name: type, code, status, message, requestIds, retryAfter } = error;
-    return { error: { type, code, status, message, request_ids: requestIds, retry_after: retryAfter } };
+    const { name: type, code, status, message, requestIds, retryAfter, details } = error;
+    return { error: { type, code, status, message, request_ids: requestIds, retry_after: retryAfter, details } };
   }
 }
 

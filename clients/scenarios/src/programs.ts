@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-/** The command lines of the programs for one client. */
-export interface Programs {
+/** The command lines of the programs for one client. Those of `examples/ingest` are there by their names. */
+export interface Programs extends Partial<Record<string, string[]>> {
   /** See "Protocol of a runner" in README.md. */
   runner: string[];
   /** The examples. Their argument is the file or the URL of the copy. */
@@ -21,6 +21,7 @@ export interface ClientError {
   message: string;
   request_ids: string[];
   retry_after: number | null;
+  details: object[];
 }
 
 export interface Outcome {

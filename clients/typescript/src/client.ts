@@ -1,4 +1,5 @@
 import { checkPage, readJson } from './responses.ts';
+import { sendRecords, type RecordsOptions } from './records.ts';
 import { sync, type Store, type SyncOptions, type SyncSummary } from './sync.ts';
 import { BodyCache } from './body-cache.ts';
 import { Transport, type RawResponse, type Request, type RequestOptions } from './transport.ts';
@@ -14,6 +15,7 @@ import type {
   NewProject,
   Pagination,
   Project,
+  RecordsResult,
 } from './types.ts';
 import { VERSION } from './version.ts';
 
@@ -98,6 +100,14 @@ export class CallResearch {
 
   async getProject(projectId: string, options?: RequestOptions): Promise<Project> {
     return readJson(await this.#get(`/projects/${encodeURIComponent(projectId)}`, {}, options));
+  }
+
+  /**
+   * Stores and deletes records, which are the lines of an import without `organization`, in their order. Sends batches of at most 1,000 records and
+   * 16 MiB. Refused records are in the result; `line` counts all records. After an error, earlier batches are stored: send all records again, which changes nothing twice.
+   */
+  records(records: Iterable<object> | AsyncIterable<object>, options: RecordsOptions = {}): Promise<RecordsResult> {
+    return sendRecords((request, requestOptions) => this.#transport.send(request, requestOptions), records, options);
   }
 
   /**

@@ -1,10 +1,13 @@
+import type { LineError } from './types.ts';
+
 /** The codes of the API. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
 
 export interface ErrorDetails {
-  code?: ErrorCode;
-  status?: number;
-  requestIds?: string[];
+  code?: ErrorCode | null;
+  status?: number | null;
+  requestIds?: readonly string[];
+  details?: readonly LineError[];
   retryAfter?: number | undefined;
   cause?: unknown;
 }
@@ -20,12 +23,15 @@ export class CallResearchError extends Error {
   readonly requestIds: readonly string[];
   /** The number of seconds after which the service says to try again; null if it doesn't say. */
   readonly retryAfter: number | null;
+  /** What is wrong with which record, after `records` with `onRefusal: 'abort'`. */
+  readonly details: readonly LineError[];
 
-  constructor(message: string, { code, status, requestIds = [], retryAfter, cause }: ErrorDetails = {}) {
+  constructor(message: string, { code, status, requestIds = [], details = [], retryAfter, cause }: ErrorDetails = {}) {
     super(message, { cause });
     this.code = code ?? null;
     this.status = status ?? null;
     this.requestIds = requestIds;
+    this.details = details;
     this.retryAfter = retryAfter ?? null;
   }
 }
@@ -75,15 +81,22 @@ const CLASSES = {
 
 /** Returns the error for an unsuccessful status. The response of a proxy in between may lack the API's error body. */
 export function errorOf(status: number, body: string, requestIds: string[], retryAfter: number | undefined): CallResearchError {
-  const { code = codeOf(status), message = `the response has status ${status} and no error body` } = readEnvelope(body);
+  const envelope = readEnvelope(body);
+  const { code = codeOf(status), message = `the response has status ${status} and no error body`, details = [] } = envelope;
   const Class = CLASSES[code];
-  return new Class(message, { code, status, requestIds, retryAfter });
+  return new Class(message, { code, status, requestIds, details, retryAfter });
 }
 
-function readEnvelope(body: string): { code?: ErrorCode; message?: string } {
+interface Envelope {
+  code?: ErrorCode;
+  message?: string;
+  details?: LineError[];
+}
+
+function readEnvelope(body: string): Envelope {
   try {
-    const { code, message } = (JSON.parse(body) as { error: { code: string; message: string } }).error;
-    return Object.hasOwn(CLASSES, code) ? { code: code as ErrorCode, message } : { message };
+    const { code, ...rest } = (JSON.parse(body) as { error: Omit<Envelope, 'code'> & { code: string } }).error;
+    return Object.hasOwn(CLASSES, code) ? { ...rest, code: code as ErrorCode } : rest;
   } catch {
     return {};
   }

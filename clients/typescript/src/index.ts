@@ -10,6 +10,7 @@ export {
   UnauthorizedError,
   type ErrorCode,
 } from './errors.ts';
+export type { RecordsOptions } from './records.ts';
 export { postgresStore, sqliteStore, type PostgresConnection, type PostgresPool, type SqliteDatabase } from './stores.ts';
 export type { Position, Store, StoredChange, SyncOptions, SyncSummary } from './sync.ts';
 export type { RequestOptions } from './transport.ts';

@@ -6,10 +6,12 @@ export type {
   Call,
   CallListItem,
   Change,
+  LineError,
   NewProject,
   Pagination,
   Person,
   Project,
+  RecordsResult,
 } from './generated/types.gen.ts';
 
 /** The calls to list, and the size of a page. The client sends the page numbers. */

@@ -3,6 +3,7 @@ import { CommanderError, Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
+import { convertCommand } from './commands/convert.ts';
 import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
@@ -51,6 +52,7 @@ function createProgram(): Command {
     operatorCommands,
     auditCommand,
     statusCommand,
+    convertCommand,
     importCommand,
     exportCommand,
     completionCommand,

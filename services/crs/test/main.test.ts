@@ -64,6 +64,7 @@ describe('help and generated text are printed for', () => {
     [['completion', 'zsh'], 'bashcompinit'],
     [['completion', 'fish'], 'complete -c crs'],
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
+    [['convert', '--help'], 'crs convert --from teams meeting.vtt'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
     [['import', '--schema'], 'https://json-schema.org/draft/2020-12/schema'],
   ])('%j', async (args, part) => {

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 from . import errors
+from .types import LineError
 
 MAX_WAIT = 120.0
 """Seconds. During a longer wait, a script would seem to hang."""
@@ -85,9 +86,10 @@ class Transport:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         body: object = None,
+        content: bytes | None = None,
     ) -> RawResponse:
         """Returns a response with a status of 200 to 299 or 304. Raises CallResearchError if retries can't help."""
-        request = self._http.build_request(method, self.base_url + path, params=params, headers=headers, json=body)
+        request = self._http.build_request(method, self.base_url + path, params=params, headers=headers, json=body, content=content)
         deadline = time.monotonic() + options.budget
         ids: list[str] = []
         for further in range(options.max_retries, -1, -1):
@@ -175,10 +177,12 @@ def _seconds(date: str) -> float | None:
 def _error_of(response: RawResponse, retry_after: float | None) -> errors.CallResearchError:
     code = "internal_error" if response.status >= 500 else "rate_limited" if response.status == 429 else None
     message = f"The response with status {response.status} is not one of the API's errors. Check base_url, and any proxy before it."
+    details: list[LineError] = []
     try:
         error = json.loads(response.body)["error"]
         if error["code"] in errors.BY_CODE:
             code, message = error["code"], str(error["message"])
+            details = error.get("details", [])
     except (ValueError, KeyError, TypeError):
         pass
     return errors.BY_CODE.get(code or "", errors.ProtocolError)(
@@ -187,4 +191,5 @@ def _error_of(response: RawResponse, retry_after: float | None) -> errors.CallRe
         status=response.status,
         request_ids=response.request_ids,
         retry_after=None if retry_after is None else math.ceil(retry_after),
+        details=details,
     )

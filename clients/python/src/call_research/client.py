@@ -5,7 +5,7 @@ import re
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack, cast, overload
@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 from . import _sync
 from ._pages import read_page
+from ._records import send_records
 from ._sync import SyncResult
 from ._transport import RawResponse, Options, Transport
 from .stores import Store
-from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project
+from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project, RecordsResult
 
 CACHE_BYTES = 32 * 1024 * 1024
 """The maximum size of the bodies in the cache of one client."""
@@ -167,6 +168,27 @@ class Client:
         """Returns one page of changes, for a loop of your own. Store `next_cursor` in one transaction with the changes."""
         page, _ = self._change_page(cursor, query)
         return cast(ChangeList, page)
+
+    def records(
+        self,
+        records: Iterable[Mapping[str, object]],
+        *,
+        on_refusal: Literal["abort"] | None = None,
+        check: bool = False,
+    ) -> RecordsResult:
+        """Stores and deletes records, which are the lines of an import without `organization`, in their order.
+
+        Sends batches of at most 1,000 records and 16 MiB. Refused records are in the result, and `line` counts all records; with `on_refusal="abort"`, nothing
+        of their batch is stored, and BadRequestError is raised. With `check`, nothing is stored. After an error, earlier batches
+        are stored: send all records again, which changes nothing twice.
+        """
+        params = {name: value for name, value in (("on_refusal", on_refusal), ("check", "true" if check else None)) if value}
+
+        def send(content: bytes) -> RawResponse:
+            headers = {"Content-Type": "application/x-ndjson"}
+            return self._transport.send(self._options, "POST", "/records", params=params, headers=headers, content=content)
+
+        return send_records(send, records)
 
     def sync(self, store: Store, *, limit: int = 50, **include: Unpack[Include]) -> SyncResult:
         """Brings a copy up to date: the first sync stores all calls, later ones apply what has changed.

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+from .types import LineError
+
 
 class CallResearchError(Exception):
     """A request that failed, after all retries.
 
     `code` is the API's code and `status` the HTTP status; both are None if no response arrived. `request_ids` has the id of each
     attempt that got a response, oldest first: quote them when you ask for help. `retry_after` is the number of seconds after
-    which the API says to try again, or None.
+    which the API says to try again, or None. `details` names the refused records after `records(..., on_refusal="abort")`.
     """
 
     def __init__(
@@ -19,6 +21,7 @@ class CallResearchError(Exception):
         status: int | None = None,
         request_ids: Sequence[str] = (),
         retry_after: int | None = None,
+        details: Sequence[LineError] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -26,6 +29,7 @@ class CallResearchError(Exception):
         self.status = status
         self.request_ids = tuple(request_ids)
         self.retry_after = retry_after
+        self.details = tuple(details)
 
     def __str__(self) -> str:
         details = [self.code, self.status and f"status {self.status}", *(f"request {it}" for it in self.request_ids[-1:])]

@@ -18,6 +18,17 @@ class Pagination(TypedDict):
     """The number of pages; 1 if nothing matches. Read pages until `page` equals it."""
 
 
+class LineError(TypedDict):
+    """Why a line was refused."""
+
+    line: int
+    """Position in the body; the first line is 1. Blank lines count."""
+    field: str | None
+    """The field at fault; null if it is the whole line."""
+    reason: str
+    """Continues a sentence that begins with the field."""
+
+
 class Error1(TypedDict):
     """Why the request failed."""
 
@@ -27,6 +38,8 @@ class Error1(TypedDict):
     """For people: what is wrong, and how to fix it. Its wording may change."""
     request_id: str
     """The same as `X-Request-Id`. Log it, and quote it when you contact support."""
+    details: NotRequired[list[LineError]]
+    """The refused lines of `POST /records` with `on_refusal=abort`. Otherwise absent."""
 
 
 class Error(TypedDict):
@@ -80,6 +93,39 @@ class Project(TypedDict):
     """All other people on the project, ordered by e-mail. Includes further leads of an imported project."""
     billing_office_name: str | None
     """The office that is billed. Null if there is none."""
+
+
+class RecordsResult(TypedDict):
+    """What became of the lines."""
+
+    lines: int
+    """Lines of the body, blank ones included."""
+    accepted: int
+    """Lines that changed something."""
+    unchanged: int
+    """Lines that changed nothing, because it was stored already."""
+    refused: int
+    """Lines that were not stored."""
+    errors: list[LineError]
+    """Why lines were refused, in order."""
+
+
+class PutCallResult(TypedDict):
+    """What became of the call."""
+
+    call_id: str
+    """Identifies the call."""
+    result: Literal['created', 'replaced', 'unchanged']
+    """`unchanged`: it was stored like this already."""
+
+
+class PatchCallResult(TypedDict):
+    """What became of the call."""
+
+    call_id: str
+    """Identifies the call."""
+    result: Literal['merged', 'unchanged']
+    """`unchanged`: it was stored like this already."""
 
 
 class TranscriptSegment(TypedDict):
@@ -304,6 +350,168 @@ class ChangeList(TypedDict):
     """Send it as `cursor` to continue. Opaque. Store it together with the changes of this page."""
     has_more: bool
     """Whether more changes are available now. False: poll again later with `next_cursor`."""
+
+
+class Participant1(TypedDict):
+    name: NotRequired[str | None]
+    """The name."""
+    role: NotRequired[str | None]
+    """Any text, such as `host`."""
+    email: NotRequired[str | None]
+    """Any address, not only of a user."""
+
+
+class Expert(TypedDict):
+    """The interviewee."""
+
+    country: NotRequired[str | None]
+    """Any spelling. `list_calls` ignores its case."""
+    job_title: NotRequired[str | None]
+    """Job title."""
+    organization: NotRequired[str | None]
+    """The employer."""
+    name: NotRequired[str | None]
+    """The real name."""
+    bio: NotRequired[str | None]
+    """Short biography."""
+
+
+class QaBlock1(TypedDict):
+    id: NotRequired[str | None]
+    """Unique within the call. Absent: derived from the call and the position."""
+    question: NotRequired[str | None]
+    """The question."""
+    answer: NotRequired[str | None]
+    """The answer, which can be read alone."""
+    section: NotRequired[str | None]
+    """Heading above the question."""
+
+
+class Note(TypedDict):
+    email: str
+    """The author. A user has one note, which nobody else sees."""
+    text: NotRequired[str | None]
+    """The note. Null: none."""
+
+
+class TranscriptItem(TypedDict):
+    speaker: NotRequired[str | None]
+    """Who speaks."""
+    start_seconds: NotRequired[float | None]
+    """Since the start of the call."""
+    text: str
+    """What is said."""
+
+
+class RedactedTranscriptItem(TypedDict):
+    speaker: NotRequired[str | None]
+    """Who speaks."""
+    start_seconds: NotRequired[float | None]
+    """Since the start of the call."""
+    text: str
+    """What is said."""
+
+
+class CallRecord(TypedDict):
+    project_id: NotRequired[str | None]
+    """Null: only the user who conducted the call sees it in the tools."""
+    call_type: NotRequired[Literal['interview', 'meeting'] | None]
+    """`interview`: a call with an expert. `meeting`: an internal or recorded meeting."""
+    call_status: NotRequired[Literal['scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate'] | None]
+    """State of scheduling."""
+    anonymity_status: NotRequired[Literal['not_requested', 'started', 'complete', 'errored'] | None]
+    """State of the redaction. REST returns the redacted transcript once this is `complete`."""
+    date: NotRequired[str | None]
+    """When the call takes place."""
+    duration_minutes: NotRequired[float | None]
+    """Length of the call."""
+    cost: NotRequired[float | None]
+    """Recorded spend in the currency of the project."""
+    rating: NotRequired[float | None]
+    """5 is best."""
+    segment: NotRequired[str | None]
+    """Label that groups a project's calls by kind of interviewee."""
+    source: NotRequired[str | None]
+    """Any text, such as the name of an expert network."""
+    anonymized_name: NotRequired[str | None]
+    """Replaces the name at REST, if names are anonymized. Null: REST generates one."""
+    language: NotRequired[str | None]
+    """Language of the transcripts, such as `en`."""
+    summary: NotRequired[str | None]
+    """Summary in Markdown."""
+    ktas: NotRequired[str | None]
+    """Key takeaways in Markdown. REST calls them `key_takeaways`."""
+    kta_approval_status: NotRequired[Literal['pending', 'approved'] | None]
+    """State of their review. REST calls it `key_takeaways_status`."""
+    participants: NotRequired[list[Participant1] | None]
+    """Who took part."""
+    expert: NotRequired[Expert | None]
+    """The interviewee."""
+    qa_blocks: NotRequired[list[QaBlock1] | None]
+    """Questions and answers, in the order of the call."""
+    conducted_by: NotRequired[str | None]
+    """The user who conducted the call, and therefore sees it."""
+    created_at: NotRequired[str | None]
+    """Absent: the stored time, or the time of this import."""
+    notes: NotRequired[list[Note] | None]
+    """Personal notes of users. REST never returns them."""
+    transcript: NotRequired[str | list[TranscriptItem] | None]
+    """The verbatim transcript: plain text or segments."""
+    redacted_transcript: NotRequired[str | list[RedactedTranscriptItem] | None]
+    """The transcript without traces of the interviewee, in the same form."""
+
+
+class CallChange(TypedDict):
+    project_id: NotRequired[str | None]
+    """Null: only the user who conducted the call sees it in the tools."""
+    call_type: NotRequired[Literal['interview', 'meeting'] | None]
+    """`interview`: a call with an expert. `meeting`: an internal or recorded meeting."""
+    call_status: NotRequired[Literal['scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate'] | None]
+    """State of scheduling."""
+    anonymity_status: NotRequired[Literal['not_requested', 'started', 'complete', 'errored'] | None]
+    """State of the redaction. REST returns the redacted transcript once this is `complete`."""
+    date: NotRequired[str | None]
+    """When the call takes place."""
+    duration_minutes: NotRequired[float | None]
+    """Length of the call."""
+    cost: NotRequired[float | None]
+    """Recorded spend in the currency of the project."""
+    rating: NotRequired[float | None]
+    """5 is best."""
+    segment: NotRequired[str | None]
+    """Label that groups a project's calls by kind of interviewee."""
+    source: NotRequired[str | None]
+    """Any text, such as the name of an expert network."""
+    anonymized_name: NotRequired[str | None]
+    """Replaces the name at REST, if names are anonymized. Null: REST generates one."""
+    language: NotRequired[str | None]
+    """Language of the transcripts, such as `en`."""
+    summary: NotRequired[str | None]
+    """Summary in Markdown."""
+    ktas: NotRequired[str | None]
+    """Key takeaways in Markdown. REST calls them `key_takeaways`."""
+    kta_approval_status: NotRequired[Literal['pending', 'approved'] | None]
+    """State of their review. REST calls it `key_takeaways_status`."""
+    participants: NotRequired[list[Participant1] | None]
+    """Who took part."""
+    expert: NotRequired[Expert | None]
+    """The interviewee."""
+    qa_blocks: NotRequired[list[QaBlock1] | None]
+    """Questions and answers, in the order of the call."""
+    conducted_by: NotRequired[str | None]
+    """The user who conducted the call, and therefore sees it."""
+    created_at: NotRequired[str | None]
+    """Absent: the stored time, or the time of this import."""
+    notes: NotRequired[list[Note] | None]
+    """Personal notes of users. REST never returns them."""
+    transcript: NotRequired[str | list[TranscriptItem] | None]
+    """The verbatim transcript: plain text or segments."""
+    redacted_transcript: NotRequired[str | list[RedactedTranscriptItem] | None]
+    """The transcript without traces of the interviewee, in the same form."""
+
+
+RecordLines: TypeAlias = str
+"""One JSON object a line, as the chapter “Send records” of the guide describes."""
 
 
 MemberEmail: TypeAlias = str

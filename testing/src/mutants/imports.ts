@@ -16,15 +16,15 @@ export const imports: Mutation[] = [
   {
     name: 'a line may be longer than 8 MiB',
     file: BATCH,
-    find: 'if (json.length > MAX_LINE_BYTES) return TOO_LONG;',
+    find: 'if (json.length > MAX_LINE_BYTES + (rights ? ADDED_TO_LINE : 0)) return TOO_LONG;',
     replace: '',
     tests: CALLS_BATCH_TEST,
   },
   {
     name: 'a line is stored that names another organization than the operator token',
     file: BATCH,
-    find: 'result.record.organization !== organization',
-    replace: `result.record.organization === ''`,
+    find: 'if (record.organization !== organization) return WRONG_ORGANIZATION;',
+    replace: '',
     tests: ['services/auth/test/import-batches.test.ts'],
   },
   {
@@ -43,7 +43,7 @@ export const imports: Mutation[] = [
   },
   {
     name: 'a call is stored that names a project of another organization',
-    file: 'services/calls/src/handlers/import-records.ts',
+    file: 'services/calls/src/handlers/resolve-references.ts',
     find: 'if (projectId !== null && !projects.has(projectId)) return',
     replace: 'if (projectId !== null && !projects) return',
     tests: ['services/calls/test/bad-lines.test.ts'],

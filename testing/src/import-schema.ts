@@ -39,16 +39,16 @@ const typeOf = ({ properties }: Json) => (properties!['type'] as Json).const;
 const isDeletion = ({ properties }: Json) => (properties!['deleted'] as Json | undefined)?.const === true;
 
 /** What is absent from a merge keeps its value. */
-function withoutDefaults({ default: _, properties, ...line }: Json): Json {
-  if (!properties) return line;
+function withoutDefaults({ properties, ...line }: Json): Json {
   return {
     ...line,
-    properties: Object.fromEntries(Object.entries(properties).map(([name, json]) => [name, mergedPart(json as Json)])),
+    properties: Object.fromEntries(Object.entries(properties ?? {}).map(([name, json]) => [name, mergedPart(json as Json)])),
   };
 }
 
 /** An object is merged by property, a list is replaced as a whole. */
-function mergedPart({ default: _, anyOf, ...json }: Json): Json {
+function mergedPart({ anyOf, ...json }: Json): Json {
+  delete json.default;
   return { ...json, ...(anyOf && { anyOf: anyOf.map((each) => (each.properties ? withoutDefaults(each) : each)) }) };
 }
 

@@ -15,6 +15,7 @@ const PORTS = [8080, 8081, 8082, 9090, 50051, 50052, 50053];
 const DESIGN = [
   'api-gateway -> auth:50051',
   'api-gateway -> calls:50051',
+  'api-gateway -> entities:50051',
   'api-gateway -> projects:50051',
   'api-gateway -> rate-limit:50051',
   'tool-gateway -> auth:50051',

@@ -85,8 +85,8 @@ describe('a service', () => {
   test('sleeps before SIGTERM, and then has time for the whole drain', async () => {
     const { spec } = find(manifests, 'Deployment', `${NAME}-calls`).spec.template;
     expect(spec.containers[0].lifecycle.preStop).toEqual({ sleep: { seconds: 5 } });
-    // After the signal, kit's runUntilSignal gives the process 45 s.
-    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 45);
+    // After the signal, kit's runUntilSignal gives the process 60 s.
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 60);
     const slower = await render({ files: TRIAL, values: { services: { calls: { preStopSeconds: 20 } } } });
     expect(find(slower, 'Deployment', `${NAME}-calls`).spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
       65,

@@ -81,7 +81,10 @@ describe('a check', () => {
       const [{ hitsAddend: hits = 1 }] = descriptors as [RateLimitRequest['descriptors'][number]];
       const currentLimit = { requestsPerUnit: 10, unit: 'HOUR', name: '' } as const;
       const code = hits > 4 ? 'OVER_LIMIT' : 'OK';
-      return { overallCode: code, statuses: [{ code, currentLimit, limitRemaining: 4, durationUntilReset: { seconds: 9, nanos: 0 } }] };
+      return {
+        overallCode: code,
+        statuses: [{ code, currentLimit, limitRemaining: 4, durationUntilReset: { seconds: 9, nanos: 0 } }],
+      };
     });
     const limiter = limiterOf(service.address);
     const charge = (hits: number) => limiter.check({ ...check('acme'), hits });

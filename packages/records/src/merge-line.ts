@@ -13,8 +13,6 @@ interface MergeInput {
 export function run({ stored, patch }: MergeInput): { line: Uint8Array } | FieldError {
   const merged = parse(stored);
   const { merge: _, ...changes } = parse(patch);
-  // A record always has a time of creation, so there is nothing to empty.
-  if (changes['created_at'] === null) delete changes['created_at'];
   for (const [name, value] of Object.entries(changes)) {
     const before = merged[name];
     merged[name] = isObject(value) && isObject(before) ? { ...before, ...value } : value;

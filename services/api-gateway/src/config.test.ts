@@ -6,6 +6,7 @@ const NEEDED = {
   CRS_AUTH_ADDRESS: 'auth:1',
   CRS_CALLS_ADDRESS: 'calls:1',
   CRS_PROJECTS_ADDRESS: 'projects:1',
+  CRS_ENTITIES_ADDRESS: 'entities:1',
   CRS_RATE_LIMIT_ADDRESS: 'rate-limit:1',
 };
 

@@ -3,7 +3,6 @@ import { FairQueue } from '@crs/kit/limits/fair-queue';
 import type { Service, Runtime } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
-import { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
@@ -11,6 +10,7 @@ import { buildDocs } from './docs/page.ts';
 import { Credentials } from './http/authentication.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
+import { RecordsService } from './records/records-client.ts';
 import { RECORDS_MS } from './routes/put-records.ts';
 
 /** Creates the gateway of REST `/v1`, which authenticates and charges requests, and translates them to gRPC. It owns no data. */
@@ -44,11 +44,11 @@ function connectAll({ connect }: Gateway, config: ApiGatewayConfig, timeoutMs: n
     auth: connect(AUTH, { name: 'auth', address: authAddress, timeoutMs }),
     calls: connect(CALLS, { name: 'calls', address: callsAddress, timeoutMs }),
     projects: connect(PROJECTS, { name: 'projects', address: projectsAddress, timeoutMs }),
-    entities: connect(RecordsServiceService, { name: 'entities', address: entitiesAddress, timeoutMs }),
+    entities: connect(RecordsService, { name: 'entities', address: entitiesAddress, timeoutMs }),
   };
 }
 
 // One client for each service, because it has one circuit breaker.
-const AUTH = { ...AuthServiceService, ...RecordsServiceService };
-const CALLS = { ...CallsServiceService, ...RecordsServiceService };
-const PROJECTS = { ...ProjectsServiceService, ...RecordsServiceService };
+const AUTH = { ...AuthServiceService, ...RecordsService };
+const CALLS = { ...CallsServiceService, ...RecordsService };
+const PROJECTS = { ...ProjectsServiceService, ...RecordsService };

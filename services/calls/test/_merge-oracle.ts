@@ -5,7 +5,7 @@ import { derivedId } from '../src/domain/call-record.ts';
 export type Properties = Record<string, unknown>;
 
 /** Drops nulls and empty lists, which mean the same as absent properties, and fills in defaults, in the order of their names. */
-export function normalize({ merge: _, ...line }: Properties): Properties {
+export function normalize(line: Properties): Properties {
   const blocks = (line['qa_blocks'] ?? []) as Properties[];
   const notes = (line['notes'] ?? []) as Properties[];
   const whole: Properties = {
@@ -20,7 +20,7 @@ export function normalize({ merge: _, ...line }: Properties): Properties {
     transcript: contentOf(line['transcript']),
     redacted_transcript: contentOf(line['redacted_transcript']),
   };
-  const present = Object.entries(whole).filter(([, value]) => value !== null && !(typeof value === 'object' && isEmpty(value!)));
+  const present = Object.entries(whole).filter(([, value]) => value !== null && !(typeof value === 'object' && isEmpty(value)));
   return Object.fromEntries(present.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -192,7 +192,7 @@ it('any sequence of lines leaves the calls that RFC 7396 gives', async () => {
       const prefix = `random-${run++}-`;
       const expected = new Map<string, Properties>();
       for (const batch of [first, second]) {
-        const lines = batch.map((each) => ({ ...each, id: prefix + each.id }) as Line);
+        const lines = batch.map((each): Line => ({ ...each, id: prefix + each.id }));
         const { refused, ...counts } = await acme.put(
           lines.map(({ id, kind, fields: changes }) => {
             if (kind === 'delete') return callLine(ACME, id, { deleted: true });

@@ -73,7 +73,7 @@ describe('a key stores calls', () => {
   it('only with the right to ingest: another key does not learn whether a line is stored', async () => {
     await acme.put([call('stored')]);
     const refused = [`1${NO_INGEST}`, `2${NO_INGEST}`, `3${NO_INGEST}`];
-    const lines = [call('stored'), call('other'), callLine(ACME, 'stored', { merge: true })];
+    const lines = [call('stored'), call('other'), callLine(ACME, 'third', { merge: true })];
     expect(await deletes.put(lines)).toEqual({ accepted: 0, unchanged: 0, created: 0, refused });
     expect(await deletes.put([deletion('stored')])).toMatchObject({ accepted: 1, refused: [] });
   });
@@ -170,9 +170,9 @@ it('what a key stores and deletes is audited, a check is not', async () => {
   await sender.put(lines, { check: true });
   expect((await auditOf(sender)).rows).toEqual([]);
   await sender.put(lines, { address: '192.0.2.7' });
-  await sender.put([call('y')], { address: '192.0.2.8' });
+  await sender.put([call('y'), call('z')], { address: '192.0.2.8' });
   const { rows, sums } = await auditOf(sender);
-  expect(sums).toEqual({ 'records.write': 4, 'records.delete': 1 });
+  expect(sums).toEqual({ 'records.write': 5, 'records.delete': 1 });
   expect(rows[0]).toMatchObject({ organization: ACME, outcome: 'done', address: '192.0.2.7' });
   // One entry a minute for each action; the test may cross a minute.
   expect(rows.length).toBeLessThanOrEqual(3);

@@ -208,6 +208,29 @@ it('a check misses what only an import can find: passwords that repeat a name of
   ]);
 });
 
+it('a check validates the properties of merges, but misses that their records do not exist', async () => {
+  const lines = [
+    ACME,
+    project(1, { name: 'One' }),
+    project(1, { merge: true, summary: 'Short.' }),
+    project(2, { merge: true, name: 'x' }),
+    call('a', { project_id: uuid(1) }),
+    acme('call', { id: 'a', merge: true, rating: 4 }),
+    acme('call', { id: 'a', merge: true, rating: 9 }),
+    acme('call', { id: 'a', merge: true, project_id: uuid(2) }),
+    acme('entity', { id: uuid(3), merge: true, name: 'x' }),
+  ];
+  const fields = ({ errors }: Summary) => errors.map(({ line, field }) => [line, field]);
+  const found = [
+    [7, 'rating'],
+    [8, 'project_id'],
+  ];
+  expect(fields(await check(lines))).toEqual(found);
+  expect(fields(await load(lines))).toEqual([[4, 'id'], ...found, [9, 'id']]);
+  expect(await query('select name, summary from projects.projects')).toEqual([{ name: 'One', summary: 'Short.' }]);
+  expect(await query('select rating from calls.calls')).toEqual([{ rating: 4 }]);
+});
+
 it('a check adds one entry to the audit trail for all of its batches of an organization in a minute', async () => {
   // An organization of its own, as entries of the same minute are counted together.
   await load([{ type: 'organization', id: 'audited' }]);

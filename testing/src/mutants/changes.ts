@@ -9,8 +9,8 @@ export const changes: Mutation[] = [
   {
     name: 'an import takes its positions in the feed before it commits',
     file: 'services/calls/src/handlers/import-records.ts',
-    find: 'await appendToFeed(query, scope.organization, changes, time);',
-    replace: 'await importDb.transact(scope, (other) => appendToFeed(other, scope.organization, changes, time));',
+    find: 'await appendChanges(query, organization, entries, time);',
+    replace: 'await importDb.transact(scope, (other) => appendChanges(other, organization, entries, time));',
     tests: FEED_TEST,
   },
   {

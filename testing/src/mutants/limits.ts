@@ -6,9 +6,9 @@ const ADDRESS_TEST = ['packages/kit/src/http/address.test.ts'];
 export const limits: Mutation[] = [
   {
     name: 'the last request that a limit admits is refused',
-    file: 'services/rate-limit/src/handlers/should-rate-limit.ts',
-    find: 'count <= requests ?',
-    replace: 'count < requests ?',
+    file: 'packages/kit/src/limits/fixed-windows.ts',
+    find: 'window.count + amount <= limit',
+    replace: 'window.count + amount < limit',
     tests: ['services/rate-limit/test/service.test.ts'],
   },
   {

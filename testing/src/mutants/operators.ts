@@ -44,8 +44,8 @@ export const operators: Mutation[] = [
   {
     name: 'repeated refusals of a minute count as one',
     file: 'services/auth/src/store/audit.ts',
-    find: 'set count = count + 1 where',
-    replace: 'set count = count where',
+    find: 'set count = count + $3 where',
+    replace: 'set count = count + 0 * $3 where',
     tests: AUDIT_TEST,
   },
 ];

@@ -9,6 +9,27 @@ const PROJECTS_TEST = ['services/api-gateway/test/projects.test.ts'];
 /** Responses of the REST API, what they show, and the requests that it refuses. */
 export const rest: Mutation[] = [
   {
+    name: 'deletions are charged as one',
+    file: 'services/api-gateway/src/records/charge-deletions.ts',
+    find: '    hits: deletions,\n',
+    replace: '',
+    tests: ['services/api-gateway/test/delete-limit.test.ts'],
+  },
+  {
+    name: 'an organization has every slot of large bodies',
+    file: 'services/api-gateway/src/service.ts',
+    find: 'total: 4, perKey: 2',
+    replace: 'total: 4, perKey: 4',
+    tests: ['services/api-gateway/test/record-bodies.test.ts'],
+  },
+  {
+    name: 'a check of records stores them',
+    file: 'services/api-gateway/src/routes/put-records.ts',
+    find: 'const storeNothing = check ||',
+    replace: 'const storeNothing =',
+    tests: ['services/api-gateway/test/records.test.ts'],
+  },
+  {
     name: 'any entity tag gets 304',
     file: 'services/api-gateway/src/http/send.ts',
     find: '.some(([given]) => given === tag)',

@@ -38,10 +38,7 @@ export function checkBodyHeaders({ headers }: IncomingMessage, maxBytes: number)
  * @throws Refusal 415 if the body is compressed; 413 if it is too large, without reading any of it if its `Content-Length` says so; 408 if it doesn't arrive
  * in time; 400 if the client disconnects, which only the log shows
  */
-export async function readBody(
-  request: IncomingMessage,
-  { maxBytes, withinMs }: BodyLimits = DEFAULT_LIMITS,
-): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, { maxBytes, withinMs }: BodyLimits = DEFAULT_LIMITS): Promise<Buffer> {
   checkBodyHeaders(request, maxBytes);
   if (request.destroyed) throw incomplete;
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -62,14 +62,14 @@ export class Shutdown {
   }
 }
 
-const FORCE_AFTER_MS = 45_000;
+const FORCE_AFTER_MS = 60_000;
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes longer than 45 s.
+ * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes longer than 60 s.
  *
  * On SIGTERM, `/readyz` fails at once. A gateway keeps serving for its drain period (5 s), closes each connection after its next response, and then
- * finishes requests in flight (up to 11 s, for tools 16 s). Other services refuse new calls at once (GOAWAY) and finish calls in flight (up to 16 s).
- * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s. It includes a preStop
+ * finishes requests in flight (up to 31 s, for tools 16 s). Other services refuse new calls at once (GOAWAY) and finish calls in flight (up to 31 s).
+ * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 75 s. It includes a preStop
  * sleep of 5 s, so that the pod has left the endpoints before SIGTERM.
  */
 export async function runUntilSignal(service: Service, log: Logger): Promise<void> {

@@ -1,7 +1,7 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { afterUuid, exportRpc, nextOf, readPage } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
-import { exportLine } from '../domain/export-line.ts';
+import { exportLine } from './export-line.ts';
 import { exportEntities } from '../store/entities.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {

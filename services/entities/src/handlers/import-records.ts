@@ -19,7 +19,7 @@ import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
 import { transactIf } from '@crs/records/transact-if';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
-import { exportLine } from '../domain/export-line.ts';
+import { exportLine } from './export-line.ts';
 import { changesOf } from '../domain/import-changes.ts';
 import { lineReader, type EntityLine } from '../domain/import-records.ts';
 import { deleteEntities, findEntities, findLengths, findStored, putEntities } from '../store/entities.ts';

@@ -6,7 +6,7 @@ import { applyMerges, mergedIds, segmentsOf } from '@crs/records/apply-merges';
 import { type NumberedRecord, refused, type Stored } from '@crs/records/import-batch';
 import { isMerge, type Merge } from '@crs/records/merge';
 import { missing } from '@crs/records/missing-reference';
-import { exportLine } from '../domain/export-line.ts';
+import { exportLine } from './export-line.ts';
 import { lineReader, officeName, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
 import { findLengths, findProjects, putProjects, type ProjectRow } from '../store/projects.ts';

@@ -6,7 +6,7 @@ import type { LineError, RecordsResult } from './types.ts';
 export interface RecordsOptions extends RequestOptions {
   /** `abort`: store nothing of a batch with a refused record, and throw. All records of a batch must then have one type. */
   onRefusal?: 'abort' | undefined;
-  /** Store nothing, but return the same result. */
+  /** Store nothing, but return the same result, except that a record can't refer to one of an earlier batch. */
   check?: boolean | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function* batchesOf(records: Iterable<object> | AsyncIterable<objec
     const line = `${JSON.stringify(record)}\n`;
     const length = Buffer.byteLength(line);
     if (length - 1 > MAX_LINE_BYTES) {
-      throw new BadRequestError(`line ${start + lines.length + 1}: must be at most 8 MiB long; later records were not sent`);
+      throw new BadRequestError(`line ${start + lines.length + 1}: must be at most 8 MiB long`);
     }
     if (lines.length === MAX_BATCH_LINES || bytes + length > MAX_BATCH_BYTES) yield take();
     lines.push(line);

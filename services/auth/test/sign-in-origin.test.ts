@@ -31,7 +31,7 @@ describe('requests with forged hosts', () => {
         response_types_supported: ['code'],
         response_modes_supported: ['query'],
         code_challenge_methods_supported: ['S256'],
-        grant_types_supported: ['authorization_code', 'refresh_token'],
+        grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
         authorization_response_iss_parameter_supported: true,
         client_id_metadata_document_supported: true,
         token_endpoint_auth_methods_supported: expect.arrayContaining(['none', 'client_secret_post']),

@@ -146,10 +146,10 @@ it('a check takes supposed users and projects for existing, and nothing else doe
 it('a key may send 1,000 lines and 16 MiB, besides the organization in each line', async () => {
   const line = (length: number) => JSON.stringify(call('long', { summary: '' })).replace('""', `"${'x'.repeat(length)}"`);
   const longest = (more: number) => line(8 * MIB + more - line(0).length);
-  expect(await acme.put([longest(61)])).toMatchObject({ accepted: 0, refused: ['1: : must be at most 8 MiB long'] });
-  expect(await acme.put([longest(60)])).toMatchObject({ accepted: 1 });
-  const rest = (more: number) => line(64 * 1024 - 120 + more - line(0).length);
-  const largest = (more: number) => [longest(60), longest(60), rest(more)];
+  expect(await acme.put([longest(257)])).toMatchObject({ accepted: 0, refused: ['1: : must be at most 8 MiB long'] });
+  expect(await acme.put([longest(256)])).toMatchObject({ accepted: 1 });
+  const rest = (more: number) => line(64 * 1024 - 512 + more - line(0).length);
+  const largest = (more: number) => [longest(256), longest(256), rest(more)];
   await expect(acme.put(largest(1))).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
   expect(await acme.put(largest(0))).toMatchObject({ refused: [] });
   const many = Array.from({ length: 1001 }, (_, i) => deletion(`many-${i}`));

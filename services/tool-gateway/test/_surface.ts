@@ -3,7 +3,10 @@ import { sendRequest, type HttpResponse } from '@crs/testing/send-request';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import type { Document } from '@crs/testing/openapi';
 
-/** Values for required parameters, body fields and tool arguments, by name. */
+/**
+ * Values for required parameters, body fields and tool arguments, by name. Operations that change or delete a record take the id `written_<name>`. `line`
+ * is a line of records.
+ */
 export type Values = Record<string, string>;
 
 /** A request to a route or a tool that needs a credential. */
@@ -31,14 +34,17 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
         const required = (place: string) =>
           parameters.filter((each) => each.in === place && each.required).map(({ name }) => name);
         const query = new URLSearchParams(pick(values, required('query'), operationId)).toString();
-        const path = base + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pick(values, [name], operationId)[name]!);
-        const schema =
-          components.schemas[requestBody?.content['application/json'].schema['$ref']?.toString().split('/').at(-1) ?? ''];
-        const body = schema && JSON.stringify(pick(values, schema['required'] as string[], operationId));
+        const valueOf = (name: string) => pick(values, [name], operationId)[name]!;
+        const prefix = ['put', 'patch', 'delete'].includes(method) ? 'written_' : '';
+        const path = base + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueOf(prefix + name));
+        const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+        const schema = components.schemas[content?.schema['$ref']?.toString().split('/').at(-1) ?? ''];
+        const json = () => JSON.stringify(pick(values, (schema?.['required'] as string[] | undefined) ?? [], operationId));
+        const body = type === undefined ? undefined : type === 'application/json' ? json() : valueOf('line');
         return {
           name: operationId,
           send: (at: string, key: string) => {
-            const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+            const headers = { authorization: `Bearer ${key}`, ...(type !== undefined && { 'content-type': type }) };
             return sendRequest(`http://${at}${path}${query && `?${query}`}`, { method: method.toUpperCase(), headers }, body);
           },
         };

@@ -39,6 +39,8 @@ const VALUES = {
   end_date: '2026-01-01T00:00:00Z',
   name: 'Boats',
   lead_email: ANN,
+  written_call_id: 'call-2',
+  line: JSON.stringify({ type: 'user', email: ANN }),
 };
 
 const [first, second] = [createAuthority('first'), createAuthority('second')];
@@ -161,7 +163,10 @@ describe('a system with a certificate for each program', () => {
   let token: string;
   const rest = async () => {
     const routes = await everyRoute(new URL(processes.api).host, VALUES);
-    return Promise.all(routes.map(async ({ name, send }) => [name, (await send(new URL(processes.api).host, key)).status]));
+    const answers: [name: string, status: number][] = [];
+    // One after the other: a call is stored, changed and deleted.
+    for (const { name, send } of routes) answers.push([name, (await send(new URL(processes.api).host, key)).status]);
+    return answers;
   };
   const tools = async () => {
     const all = await everyTool(processes.tools, token, VALUES);
@@ -172,9 +177,13 @@ describe('a system with a certificate for each program', () => {
     expect(await crs(['status'])).toMatchObject({ code: 0 });
     const imported = await crs(['import', '-'], { input: RECORDS.map((record) => `${JSON.stringify(record)}\n`).join('') });
     expect(imported).toMatchObject({ code: 0, json: { accepted: RECORDS.length } });
-    key = (await crs(['key', 'create', '--org', 'acme', '--label', 'test'])).json.key;
+    key = (await crs(['key', 'create', '--org', 'acme', '--rights', 'read,write,ingest,delete'])).json.key;
     token = (await crs(['token', 'create', '--org', 'acme', '--user', ANN])).json.access_token;
-    expect((await rest()).filter(([, status]) => status !== 200)).toEqual([['createProject', 201]]);
+    expect((await rest()).filter(([, status]) => status !== 200)).toEqual([
+      ['putCall', 201],
+      ['deleteCall', 204],
+      ['createProject', 201],
+    ]);
     expect((await tools()).filter(([, served]) => !served)).toEqual([]);
     const metadata = await fetch(`http://${processes.tools}/.well-known/oauth-authorization-server`);
     expect([metadata.status, ((await metadata.json()) as { issuer: string }).issuer]).toEqual([200, 'http://127.0.0.1:8081']);
@@ -219,12 +228,12 @@ describe('a system with a certificate for each program', () => {
         { timeout: 15_000, interval: 500 },
       )
       .toEqual([]);
-    expect(statuses).toEqual(new Set([200, 201]));
+    expect(statuses).toEqual(new Set([200, 201, 204]));
     // A restart forces new connections, which use the new certificates.
     await processes.terminate('calls');
     await processes.start('calls');
     const refused = async () => [
-      ...(await rest()).filter(([, status]) => Number(status) > 201),
+      ...(await rest()).filter(([, status]) => status > 204),
       ...(await tools()).filter(([, served]) => !served),
     ];
     await expect.poll(refused, { timeout: 10_000 }).toEqual([]);

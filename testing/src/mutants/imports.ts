@@ -48,4 +48,25 @@ export const imports: Mutation[] = [
     replace: 'if (projectId !== null && !projects) return',
     tests: ['services/calls/test/bad-lines.test.ts'],
   },
+  {
+    name: 'a key without the right ingest stores records',
+    file: BATCH,
+    find: `return rights?.includes('ingest') === false ? needsRight('', 'ingest') : undefined;`,
+    replace: 'return undefined;',
+    tests: ['services/calls/test/records.test.ts'],
+  },
+  {
+    name: 'a refused line of a batch that must be whole is left out, and the others are stored',
+    file: BATCH,
+    find: 'return abort && errors.length > 0;',
+    replace: 'return false;',
+    tests: ['services/calls/test/records.test.ts'],
+  },
+  {
+    name: 'two merges of one call in a batch start from the same stored call',
+    file: 'packages/records/src/apply-merges.ts',
+    find: '(ids.has(id) || (bytes > 0 && bytes + length > MAX_STORED_BYTES))',
+    replace: '(bytes > 0 && bytes + length > MAX_STORED_BYTES)',
+    tests: ['services/calls/test/merge.test.ts'],
+  },
 ];

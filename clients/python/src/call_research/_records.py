@@ -38,7 +38,7 @@ def batches(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[int, byte
         text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         line = text.encode(errors="backslashreplace") + b"\n"
         if len(line) - 1 > MAX_LINE_BYTES:
-            raise BadRequestError(f"line {start + len(lines) + 1}: must be at most 8 MiB long; later records were not sent")
+            raise BadRequestError(f"line {start + len(lines) + 1}: must be at most 8 MiB long")
         if len(lines) == MAX_BATCH_LINES or size + len(line) > MAX_BATCH_BYTES:
             yield start, b"".join(lines)
             start, size, lines = start + len(lines), 0, []

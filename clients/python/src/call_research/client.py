@@ -179,8 +179,8 @@ class Client:
         """Stores and deletes records, which are the lines of an import without `organization`, in their order.
 
         Sends batches of at most 1,000 records and 16 MiB. Refused records are in the result, and `line` counts all records; with `on_refusal="abort"`, nothing
-        of their batch is stored, and BadRequestError is raised. With `check`, nothing is stored. After an error, earlier batches
-        are stored: send all records again, which changes nothing twice.
+        of their batch is stored, and BadRequestError is raised. With `check`, nothing is stored, so a record can't
+        refer to one of an earlier batch. After an error, earlier batches are stored: send all records again, which changes nothing twice.
         """
         params = {name: value for name, value in (("on_refusal", on_refusal), ("check", "true" if check else None)) if value}
 

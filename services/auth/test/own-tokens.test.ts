@@ -173,7 +173,7 @@ describe('the form for a token', () => {
   it('makes at most 20 live tokens of a user, also at once', async () => {
     const earlier = `insert into auth.grants (organization, grant_id, user_id, kind, client, scopes, expires_at, revoked_at)
       select u.organization, 'grant_' || n, u.user_id, 'own', 'a', '{}',
-        now() + case n when 20 then interval '-1 day' else '1 day' end, case n when 21 then now() end
+        now() + (case when n = 20 then -1 else 1 end) * interval '1 day', case when n = 21 then now() end
       from auth.users u cross join generate_series(1, 21) n where u.organization = $1 and u.email = $2`;
     // 19 of them count: one has expired, one is revoked.
     await world.rows(earlier, [ACME, ANN]);

@@ -1042,6 +1042,10 @@ export type ListCallsErrors = {
      */
     401: Error;
     /**
+     * The key does not have the right `read`. Code `not_found`.
+     */
+    404: Error;
+    /**
      * The `Accept` header excludes `application/json`. Code `bad_request`.
      */
     406: Error;
@@ -1173,7 +1177,7 @@ export type GetCallErrors = {
      */
     401: Error;
     /**
-     * The organization has no call with this id. A malformed id gets the same response. Code `not_found`.
+     * The organization has no call with this id; a malformed id gets the same response. Or the key does not have the right `read`. Code `not_found`.
      */
     404: Error;
     /**
@@ -1401,6 +1405,10 @@ export type ListChangesErrors = {
      */
     401: Error;
     /**
+     * The key does not have the right `read`. Code `not_found`.
+     */
+    404: Error;
+    /**
      * The `Accept` header excludes `application/json`. Code `bad_request`.
      */
     406: Error;
@@ -1533,7 +1541,7 @@ export type ListBillingOfficesErrors = {
      */
     401: Error;
     /**
-     * The organization is not enabled for the write surface. Code `not_found`.
+     * The organization is not enabled for the write surface, or the key does not have the right `read`. Code `not_found`.
      */
     404: Error;
     /**
@@ -1675,7 +1683,7 @@ export type GetProjectErrors = {
      */
     401: Error;
     /**
-     * The organization has no project with this id, or is not enabled for the write surface; the message says which. Code `not_found`.
+     * The organization has no project with this id, or is not enabled for the write surface, or the key does not have the right `read`; the message says which. Code `not_found`.
      */
     404: Error;
     /**

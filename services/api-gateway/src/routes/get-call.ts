@@ -43,7 +43,7 @@ export const getCall: Route = {
       message: 'include_verbatim: must be true or false',
     },
     404: {
-      when: 'The organization has no call with this id. A malformed id gets the same response.',
+      when: 'The organization has no call with this id; a malformed id gets the same response. Or the key does not have the right `read`.',
       message: 'There is no call with this id.',
     },
   },

@@ -40,7 +40,7 @@ export const getProject: Route = {
   refusals: {
     400: { when: 'The id is not a UUID, or the request has a query.', message: `project_id: ${INVALID_UUID}` },
     404: {
-      when: 'The organization has no project with this id, or is not enabled for the write surface; the message says which.',
+      when: 'The organization has no project with this id, or is not enabled for the write surface, or the key does not have the right `read`; the message says which.',
       message: 'There is no project with this id.',
     },
   },

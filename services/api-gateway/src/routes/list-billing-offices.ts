@@ -23,7 +23,10 @@ export const listBillingOffices: Route = {
   },
   refusals: {
     400: { when: 'The request has a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
-    404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
+    404: {
+      when: 'The organization is not enabled for the write surface, or the key does not have the right `read`.',
+      message: NOT_ENABLED,
+    },
   },
   async handle({ projects }, request, response) {
     parseQuery(request.url, NO_PARAMETERS);

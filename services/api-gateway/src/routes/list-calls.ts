@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
+import { missingRight } from '../http/key-access.ts';
 import { parseExpand, EXPAND, timestamp, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
@@ -58,6 +59,7 @@ export const listCalls: Route = {
       when: 'A parameter is missing, unknown, empty, repeated or invalid; the message names it.',
       message: 'per_page: must be a whole number from 1 to 200, in digits',
     },
+    404: { when: 'The key does not have the right `read`.', message: missingRight(['read']) },
   },
   async handle({ calls }, request, response) {
     const parameters = parseQuery(request.url, query);

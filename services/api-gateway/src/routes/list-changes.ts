@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { callOf, stateOf } from '@crs/kit/http/request';
+import { missingRight } from '../http/key-access.ts';
 import { parseExpand, EXPAND, parseQuery, wholeNumber } from '../http/query.ts';
 import { sendJsonOnce } from '../http/send.ts';
 import type { Route } from '../route.ts';
@@ -47,6 +48,7 @@ export const listChanges: Route = {
       when: 'A parameter is unknown, empty, repeated or invalid; the message names it. If it is `cursor`, begin again without it.',
       message: 'limit: must be a whole number from 1 to 1000, in digits',
     },
+    404: { when: 'The key does not have the right `read`.', message: missingRight(['read']) },
   },
   async handle({ calls }, request, response) {
     const { cursor, ...parameters } = parseQuery(request.url, query);

@@ -81,10 +81,8 @@ describe('a check', () => {
       const [{ hitsAddend: hits = 1 }] = descriptors as [RateLimitRequest['descriptors'][number]];
       const currentLimit = { requestsPerUnit: 10, unit: 'HOUR', name: '' } as const;
       const code = hits > 4 ? 'OVER_LIMIT' : 'OK';
-      return {
-        overallCode: code,
-        statuses: [{ code, currentLimit, limitRemaining: 4, durationUntilReset: { seconds: 9, nanos: 0 } }],
-      };
+      const status = { code, currentLimit, limitRemaining: 4, durationUntilReset: { seconds: 9, nanos: 0 } } as const;
+      return { overallCode: code, statuses: [status] };
     });
     const limiter = limiterOf(service.address);
     const charge = (hits: number) => limiter.check({ ...check('acme'), hits });
@@ -224,11 +222,7 @@ describe('without a usable response of the service', () => {
     const limiter = limiterOf(NOWHERE);
     const results = [];
     for (const hits of [6, 5, 4]) results.push(await limiter.check({ ...check('acme', 10), hits }));
-    expect(results.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
-      [true, 4],
-      [false, 4],
-      [true, 0],
-    ]);
+    expect(results.map(({ allowed, remaining }) => `${allowed} ${remaining}`)).toEqual(['true 4', 'false 4', 'true 0']);
   });
 
   it('each combination of kind, id and rule has its own counter', async () => {

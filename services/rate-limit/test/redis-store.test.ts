@@ -37,7 +37,8 @@ async function openStore(
 /** Opens a store and waits until it is connected, because on a slow machine the first attempt may time out. */
 async function openConnected(...[context, url, options]: Parameters<typeof openStore>): Promise<RedisStore> {
   const store = await openStore(context, url, options);
-  await expect.poll(() => store.isConnected).toBe(true);
+  // Concurrent tests need the `expect` of their own context.
+  await context.expect.poll(() => store.isConnected).toBe(true);
   return store;
 }
 
@@ -80,7 +81,7 @@ describe.skipIf(!probe)('the Redis store', { concurrent: true }, () => {
     await admin.sendCommand(['ACL', 'SETUSER', 'limits', 'resetpass', '>second-token']);
     await admin.sendCommand(['CLIENT', 'KILL', 'USER', 'limits']);
     // ACL LOG shows that the store tried to log in with the old password and failed.
-    await expect.poll(async () => (await admin.aclLog())[0]?.reason).toBe('auth');
+    await context.expect.poll(async () => (await admin.aclLog())[0]?.reason).toBe('auth');
     expect(await resultOfHit(store)).toBe('unavailable');
     await writeFile(path, 'second-token');
     await recovered(store);

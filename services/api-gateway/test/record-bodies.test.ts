@@ -51,7 +51,7 @@ it('slow senders of one organization delay neither its reads nor the records of 
   let isServed = false;
   const late = sendRecords(gateway, acme.keys.ingest, [{ type: 'call', id: 'late' }]).finally(() => (isServed = true));
   await useOthers();
-  // It waits behind the others of its organization, until they are gone.
+  // It waits until the other bodies of its organization have ended.
   expect(isServed).toBe(false);
   for (const socket of sockets) socket.destroy();
   expect((await late).json).toMatchObject({ accepted: 1 });

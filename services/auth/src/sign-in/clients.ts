@@ -23,7 +23,7 @@ function isSelfRegistered(clientId: string): boolean {
   return clientId.startsWith(SELF_REGISTERED);
 }
 
-/** What vouches for a client's name: an operator, the host of its metadata document, or nobody but the client itself. */
+/** Who has verified a client's name: an operator, the host of its metadata document, or nobody but the client itself. */
 export type ClientSource = { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
 
 export function sourceOf(clientId: string): ClientSource {
@@ -118,7 +118,7 @@ export function adaptMetadata(metadata: AllClientMetadata): void {
     });
     metadata.application_type = isNative ? 'native' : 'web';
   }
-  // An identity provider vouches for clients that it can name, so not for those that anybody registers under a random id.
+  // An identity provider names the client in its assertion. It can't know those that anybody registers under a random id.
   if (!isSelfRegistered(String(metadata.client_id))) metadata.grant_types = [...CONSENT_GRANTS, JWT_BEARER];
   else if (Array.isArray(grants)) metadata.grant_types = [...CONSENT_GRANTS];
   if (Array.isArray(responses)) metadata.response_types = ['code'];

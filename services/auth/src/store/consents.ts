@@ -26,7 +26,7 @@ const COLUMNS = `${column.selectList(GRANT, 'g')}, u.email`;
 
 /**
  * How a grant came about: `oauth`: the user allowed a client; `operator`: `crs token create`; `own`: the user made a token; `managed`: the
- * organization's identity provider vouches for the user to a client.
+ * organization's identity provider asserted the user's identity to a client.
  */
 type GrantKind = 'oauth' | 'operator' | 'own' | 'managed';
 

@@ -539,7 +539,7 @@ export interface Token {
    * - `oauth`: the user allowed a client.
    * - `operator`: CreateToken issued it.
    * - `own`: the user made it on the page of connections.
-   * - `managed`: the organization's identity provider vouches for the user to the client.
+   * - `managed`: the organization's identity provider asserted the user's identity to the client.
    */
   kind: string;
 }

@@ -82,7 +82,7 @@ export class ManagedAccess {
     const [admission] = await db.read(credentialScopeNow(organization), admitsClient(organization, client.clientId));
     if (!admission?.isAdmitted) throw refused('client not listed');
     const identity = { subject: assertion.subject, email: async () => assertion.email };
-    // The organization lists the issuer because it vouches for e-mails.
+    // Listing the issuer means that the operator trusts its e-mails.
     const rules = { domains: provider.domains, emailProof: 'issuer' };
     const user = await findOrLinkUser(db, { organization, issuer }, identity, rules);
     const outcome = await db.transact(credentialScopeNow(organization), (query) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createOperatorCredential } from '@crs/auth/operator-credential';
 import type { Logger } from '@crs/kit/process/log';
 import { roleOf, serviceUrl } from '@crs/kit/data/migration';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { z } from 'zod';
 import { Failure } from './failure.ts';

@@ -57,16 +57,20 @@ describe('crs from a workstation', () => {
       CRS_OPERATOR_CREDENTIAL: 'cro_other',
     });
     expect(listed).toMatchObject({ status: 0, stderr: '' });
-    expect((JSON.parse(listed.stdout) as { data: { organization_id: string }[] }).data.map((each) => each.organization_id)).toEqual([acme]);
+    expect(
+      (JSON.parse(listed.stdout) as { data: { organization_id: string }[] }).data.map((each) => each.organization_id),
+    ).toEqual([acme]);
   });
 
   test.each([
-    ['without the prefix of the names in certificates', { CRS_TLS_SERVER_PREFIX: '' }],
-    ['with the prefix of another installation', { CRS_TLS_SERVER_PREFIX: 'other-call-research' }],
-    ['with a certificate of another CA', { CRS_TLS_DIR: '' }],
+    ['without the prefix of the names in certificates', () => ({ CRS_TLS_SERVER_PREFIX: '' })],
+    ['with the prefix of another installation', () => ({ CRS_TLS_SERVER_PREFIX: 'other-call-research' })],
+    ['with a certificate of another CA', () => ({ CRS_TLS_DIR: directoryOf(createAuthority('another').issue(`crs.${DOMAIN}`)) })],
   ])('reaches no server %s', async (_, environment) => {
-    const other = createAuthority('another');
-    const replaced = environment.CRS_TLS_DIR === '' ? { CRS_TLS_DIR: directoryOf(other.issue(`crs.${DOMAIN}`)) } : environment;
-    expect(await crs(['org', 'list'], '', replaced)).toMatchObject({ status: 1, stdout: '', stderr: /auth is not available/ });
+    expect(await crs(['org', 'list'], '', environment())).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: /auth is not available/,
+    });
   });
 });

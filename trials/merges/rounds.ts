@@ -104,8 +104,8 @@ async function startTenant(
   organization: string,
   producers: readonly Producer[],
 ): Promise<Tenant> {
-  await load(operator, firstRecords(organization));
-  const key = await createKey(operator, organization, { rights: ['read', 'ingest'] });
+  await untilDone(() => load(operator, firstRecords(organization)));
+  const key = await untilDone(() => createKey(operator, organization, { rights: ['read', 'ingest'] }));
   const headers = { authorization: `Bearer ${key}` };
   const send = (path: string) => fetch(`${api}${path}`, { headers, signal: AbortSignal.timeout(10_000) });
   const followers = SIZES.map((size) => new Follower(size, send));
@@ -143,7 +143,7 @@ async function readDetails(send: (path: string) => Promise<Response>): Promise<M
   return details;
 }
 
-/** Components that were killed may still be reconnecting. */
+/** Components that were killed may still be reconnecting, and connections drop on a busy machine. */
 async function untilDone<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -68,7 +68,7 @@ export function breakComponents(system: FaultySystem, random: () => number): { s
       const ms = performance.now() - brokenAt;
       say(`  ${part} ${fault} for ${ms.toFixed(0)} ms`);
       // On a busy machine, a start takes long. Requests need time between faults all the same.
-      await sleep((0.5 + random()) * Math.max(ms, 1_500));
+      await sleep((1 + 2 * random()) * Math.max(ms, 1_500));
     }
   };
   const looping = loop();

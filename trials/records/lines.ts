@@ -19,8 +19,8 @@ export type Expected = Map<string, Call>;
 
 /** How many of the latest calls later lines change. With batches of 1,000 lines, most changes are in the next batches. */
 const RECENT = 3_000;
-/** Length of the texts of the few large records, in bytes: two fill a body. */
-const LARGE = 6 * 1024 * 1024;
+/** Length of the transcripts of a few large records, in bytes: more than a line may have by the programs' defaults. */
+const LARGE = 1024 * 1024;
 
 export interface FileOptions {
   lines: number;

@@ -132,7 +132,9 @@ function findGrowth(): void {
   for (const name of names) {
     const series = samples.map((sizes) => sizes.get(name)!);
     const [second, last] = [median(series.slice(quarter, 2 * quarter)), median(series.slice(-quarter))];
-    say(`${name.padEnd(13)} second quarter ${second.toFixed(0).padStart(4)} MiB, last quarter ${last.toFixed(0).padStart(4)} MiB`);
+    say(
+      `${name.padEnd(13)} second quarter ${second.toFixed(0).padStart(4)} MiB, last quarter ${last.toFixed(0).padStart(4)} MiB`,
+    );
     if (last > second * GROWTH) faults.push(`${name} grew from ${second.toFixed(0)} to ${last.toFixed(0)} MiB`);
   }
 }

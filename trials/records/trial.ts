@@ -18,7 +18,7 @@ import { start, type Producer, type Programs } from './producers.ts';
 const OTHER = 'other';
 const BOUNDLESS = 1_000_000_000;
 /** When all producers must be done. */
-const LIMIT_MS = 30 * 60_000;
+const LIMIT_MS = 90 * 60_000;
 /** Without a request for so long after the last line, a producer that doesn't end has sent everything. */
 const QUIET_MS = 6_000;
 
@@ -130,7 +130,7 @@ async function send({ processes }: FaultySystem, sender: Sender, programs: Progr
   const isDone = async () => (producer.ends ? isEnded : hasGoneQuiet(sender) && (await isStored(processes.api, sender)));
   for (;;) {
     await sleep(100);
-    if (!isKilled && proxy.exchanges.length > requestsOfFile / 2) {
+    if (!isKilled && proxy.exchanges.length > requestsOfFile / 5) {
       isKilled = true;
       running.signal('SIGKILL');
       await running.ended;

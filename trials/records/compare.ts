@@ -32,8 +32,8 @@ export async function exportCalls(operator: Connection, organization: string): P
 }
 
 /** Removes what an export omits or adds: the organization, and absent values. */
-function normalize({ organization: _, ...call }: Call): object {
-  return withoutEmpty(call);
+function normalize(call: Call): object {
+  return withoutEmpty({ ...call, organization: null });
 }
 
 function withoutEmpty(value: object): object {

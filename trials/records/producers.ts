@@ -52,6 +52,7 @@ export const PRODUCERS: Producer[] = [
 export interface Running {
   /** Resolves when the process ends. */
   ended: Promise<void>;
+  isRunning(): boolean;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -68,5 +69,6 @@ export function start(command: string[], directory: string, environment: Record<
   const stop = () => child.kill('SIGKILL');
   process.once('exit', stop);
   const ended = once(child, 'exit').then(() => void process.off('exit', stop));
-  return { ended, signal: (signal) => void child.kill(signal) };
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+  return { ended, isRunning, signal: (signal) => void child.kill(signal) };
 }

@@ -19,6 +19,8 @@ const OTHER = 'other';
 const BOUNDLESS = 1_000_000_000;
 /** When all producers must be done. */
 const LIMIT_MS = 90 * 60_000;
+/** A producer is killed after as many requests as a fifth of its file needs. */
+const LINES_BEFORE_KILL = 5_000;
 /** Without a request for so long after the last line, a producer that doesn't end has sent everything. */
 const QUIET_MS = 6_000;
 
@@ -119,34 +121,30 @@ async function fillOther(operator: Connection) {
 
 /** Lets a producer send its file, and kills it once on the way. @returns a sentence if it isn't done in time */
 async function send({ processes }: FaultySystem, sender: Sender, programs: Programs): Promise<string[]> {
-  const { producer, directory, environment, proxy } = sender;
+  const { producer, directory, environment, proxy, expected } = sender;
   const started = performance.now();
   const command = producer.command(programs, directory);
-  let running = start(command, directory, environment);
-  let isEnded = false;
-  const watch = () => void running.ended.then(() => (isEnded = true));
-  const requestsOfFile = sender.expected.size / 1_000;
-  let isKilled = false;
-  const isDone = async () => (producer.ends ? isEnded : hasGoneQuiet(sender) && (await isStored(processes.api, sender)));
-  for (;;) {
-    await sleep(100);
-    if (!isKilled && proxy.exchanges.length > requestsOfFile / 5) {
-      isKilled = true;
-      running.signal('SIGKILL');
-      await running.ended;
-      running = start(command, directory, environment);
-      watch();
-    } else if (isKilled && (await isDone())) break;
-    if (performance.now() - started > LIMIT_MS) {
-      running.signal('SIGKILL');
-      return [`${producer.name} isn't done after ${LIMIT_MS / 60_000} minutes`];
-    }
-  }
-  running.signal('SIGTERM');
-  await running.ended;
+  const first = start(command, directory, environment);
+  await until(() => !first.isRunning() || proxy.exchanges.length > expected.size / LINES_BEFORE_KILL, started + LIMIT_MS);
+  first.signal('SIGKILL');
+  await first.ended;
+  const second = start(command, directory, environment);
+  const hasSentAll = async () => hasGoneQuiet(sender) && (await isStored(processes.api, sender));
+  const isInTime = await until(producer.ends ? () => !second.isRunning() : hasSentAll, started + LIMIT_MS);
+  second.signal(isInTime ? 'SIGTERM' : 'SIGKILL');
+  await second.ended;
   sender.seconds = (performance.now() - started) / 1_000;
   say(`${producer.name} is done after ${sender.seconds.toFixed(0)} s`);
-  return [];
+  return isInTime ? [] : [`${producer.name} wasn't done in time`];
+}
+
+/** Waits for a condition. @returns false if it isn't met in time */
+async function until(isMet: () => boolean | Promise<boolean>, deadline: number): Promise<boolean> {
+  while (!(await isMet())) {
+    if (performance.now() > deadline) return false;
+    await sleep(100);
+  }
+  return true;
 }
 
 const hasGoneQuiet = ({ proxy, interference }: Sender) =>

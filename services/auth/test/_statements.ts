@@ -1,17 +1,30 @@
 import { digestOf } from '@crs/kit/api-key';
-import { ANN, assertionIssuerOf, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import {
+  ANN,
+  assertionIssuerOf,
+  GRANT,
+  GROUP,
+  ISSUER,
+  KEY,
+  PROJECT,
+  SCIM_TOKEN,
+  SUBJECT,
+  type SendStatements,
+} from '@crs/testing/tenant-rows';
 import * as keys from '../src/store/api-keys.ts';
 import * as issuers from '../src/store/assertion-issuers.ts';
 import * as audit from '../src/store/audit.ts';
 import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
 import * as erasures from '../src/store/erasures.ts';
+import * as groupMaps from '../src/store/group-maps.ts';
 import * as identities from '../src/store/identities.ts';
 import * as managedConsents from '../src/store/managed-consents.ts';
 import { findOidcProvider } from '../src/store/oidc-providers.ts';
 import * as organizations from '../src/store/organizations.ts';
 import * as projects from '../src/store/projects.ts';
 import { putProjects } from '../src/store/put-roles.ts';
+import * as scimTokens from '../src/store/scim-tokens.ts';
 import * as encrypted from '../src/store/encrypted-values.ts';
 import * as users from '../src/store/users.ts';
 
@@ -32,6 +45,30 @@ export const statements: SendStatements[] = [
     return [keys.lookUpKey(digest)];
   },
   ({ id }) => [keys.findLiveKey(id, KEY), keys.touchKey(id, KEY), keys.listApiKeys(id), keys.revokeApiKey(id, KEY)],
+  async ({ id }, query) => {
+    const digest = digestOf(`a new SCIM token of ${id}`);
+    await scimTokens.insertScimToken(query, id, { tokenId: 'scim_new', digest, label: '' });
+    return [
+      scimTokens.lookUpScimToken(digest),
+      scimTokens.findLiveScimToken(id, SCIM_TOKEN),
+      scimTokens.touchScimToken(id, SCIM_TOKEN),
+      scimTokens.listScimTokens(id),
+      scimTokens.revokeScimToken(id, SCIM_TOKEN),
+    ];
+  },
+  async ({ id, annId, bobId }, query) => {
+    const map = { group: GROUP, projectId: PROJECT, role: 'member' } as const;
+    await query(groupMaps.lockDirectory(id));
+    await query(groupMaps.insertGroupMap(id, { ...map, role: 'lead' }));
+    await groupMaps.followGroups(query, id, [annId, bobId]);
+    await query(groupMaps.deleteGroupMap(id, map));
+    await groupMaps.followGroups(query, id, [annId, bobId]);
+    return [
+      groupMaps.listGroupMaps(id),
+      groupMaps.findGroupMembers(id, GROUP),
+      groupMaps.findGroupsOfRole(id, { userId: bobId, ...map, role: 'lead' }),
+    ];
+  },
   ({ id }) => {
     const counted = { organization: id, actor: 'a', action: 'b', target: id, outcome: 'c', address: '', countedAs: Buffer.of(1) };
     return [
@@ -134,6 +171,8 @@ export const statements: SendStatements[] = [
     users.exportUsers(id, ''),
     users.findEmails(id, [annId]),
     users.updateUser(id, annId, { email: ANN, name: `${id} again`, passwordHash: null }),
+    users.findEmailOwner(id, ANN),
+    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: id }),
     users.setPassword(id, annId, 'a hash'),
     users.endSessions(id, annId),
     users.findLiveUser(id, annId),

@@ -172,7 +172,7 @@ export const statements: SendStatements[] = [
     users.findEmails(id, [annId]),
     users.updateUser(id, annId, { email: ANN, name: `${id} again`, passwordHash: null }),
     users.findEmailOwner(id, ANN),
-    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: id }),
+    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: null }),
     users.setPassword(id, annId, 'a hash'),
     users.endSessions(id, annId),
     users.findLiveUser(id, annId),

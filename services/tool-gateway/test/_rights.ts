@@ -5,6 +5,7 @@ import { erase } from '@crs/testing/erase';
 import type { Lane } from '@crs/testing/lanes';
 import { toolClient } from '@crs/testing/mcp';
 import { restClient, type RestRequest } from '@crs/testing/rest';
+import { directoryWith, filtered, newGroup, type Directory } from '@crs/testing/scim';
 
 export const BOB = 'bob@crs.example';
 const ANN = 'ann@crs.example';
@@ -27,6 +28,12 @@ export interface Tenant {
   tokenExpires: Date | undefined;
   /** The entity tag of the call over REST before the change. */
   etag: string;
+  directory: Directory;
+  scimToken: string;
+  scimTokenId: string;
+  /** The group of the directory that makes bob a member of the project. Empty: none. */
+  groupId: string;
+  bobId: string;
 }
 
 interface Given {
@@ -35,7 +42,12 @@ interface Given {
   call?: object;
   /** Lifetime of key and token. */
   expiresInSeconds?: number;
+  /** Bob sees the project alpha by a group of the directory alone. */
+  byGroup?: true;
 }
+
+const TEAM = 'Team';
+export const TEAM_IS_MEMBER = { group: TEAM, projectId: ALPHA, role: ProjectRole.PROJECT_ROLE_MEMBER };
 
 const project = (fields: object = {}) => ({ type: 'project', id: ALPHA, name: MARK, members: [{ email: BOB }], ...fields });
 export const call = (fields: object = {}) => ({
@@ -73,6 +85,14 @@ export async function createTenant(organization: string, lane: Lane, given: Give
   const { expiresInSeconds = 0 } = given;
   const key = await auth.createKey({ label: '', rights: [], networks: [], expiresInSeconds }, await operator(organization));
   const token = await auth.createToken({ email: BOB, scopes: [], expiresInSeconds }, await operator(organization));
+  const scim = await auth.createScimToken({ label: '' }, await operator(organization));
+  const directory = directoryWith(lane.tools, scim.secret);
+  const bobId = (await directory('GET', filtered('Users', `userName eq "${BOB}"`))).body.Resources[0].id as string;
+  let groupId = '';
+  if (given.byGroup) {
+    groupId = (await directory('POST', '/Groups', newGroup(TEAM, [bobId]))).body.id;
+    await auth.mapScimGroup({ map: TEAM_IS_MEMBER }, await operator(organization));
+  }
   const { headers } = await restClient(lane.api)(`/v1/calls/${CALL}`, { key: key.secret });
   return {
     organization,
@@ -84,6 +104,11 @@ export async function createTenant(organization: string, lane: Lane, given: Give
     tokenId: token.token!.tokenId,
     tokenExpires: token.token!.expiresAt,
     etag: headers.get('etag')!,
+    directory,
+    scimToken: scim.secret,
+    scimTokenId: scim.scimToken!.tokenId,
+    groupId,
+    bobId,
   };
 }
 
@@ -115,7 +140,7 @@ export const LIST_CALLS = tool('list_calls', { scope: 'all' });
 export const LIST_PROJECTS = tool('list_projects', { scope: 'all' });
 const LIST_ENTITIES = tool('list_entities', { project_id: ALPHA });
 const CALL_TOOLS = [LIST_CALLS, getCall(CALL)];
-const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
+export const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
 
 const CALL_DETAIL = rest(`/v1/calls/${CALL}`);
 /** A conditional request. A 304 counts as access to the call. */
@@ -142,12 +167,12 @@ export interface Right {
 }
 
 /** For data that depends on the credential, which gateways cache for a second. */
-const CACHED = { within: 1_000, mark: MARK };
+export const CACHED = { within: 1_000, mark: MARK };
 /** For data whose rows, and the caller's access to them, are read by every request. */
-const NOT_CACHED = { within: 0, mark: MARK };
+export const NOT_CACHED = { within: 0, mark: MARK };
 
-const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
-const authOf = ({ lane }: Tenant) => lane.operator.auth;
+export const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
+export const authOf = ({ lane }: Tenant) => lane.operator.auth;
 const set = async (tenant: Tenant, settings: object) =>
   authOf(tenant).updateOrganization({ settings: settings as never }, await asOperator(tenant));
 const removeRole = async (tenant: Tenant, role: ProjectRole) =>

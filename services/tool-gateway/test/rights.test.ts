@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addLane, type Lane } from '@crs/testing/lanes';
 import { sharedWorld, tenant } from '@crs/testing/world';
+import { DIRECTORY_RIGHTS } from './_directory-rights.ts';
 import { createTenant, RIGHTS } from './_rights.ts';
+
+const ALL = [...RIGHTS, ...DIRECTORY_RIGHTS];
 
 let lanes: [Lane, Lane];
 let close: (() => Promise<void>) | undefined;
@@ -22,11 +25,11 @@ describe('within its time limit, every gateway refuses or hides', () => {
   let responses = 0;
   afterAll(() =>
     console.log(
-      `rights: ${RIGHTS.length} kinds, ${responses} responses; no request sent later than ${lastMs.toFixed(0)} ms after the acknowledgement succeeded`,
+      `rights: ${ALL.length} kinds, ${responses} responses; no request sent later than ${lastMs.toFixed(0)} ms after the acknowledgement succeeded`,
     ),
   );
 
-  it.concurrent.each(RIGHTS.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, revoke }) => {
+  it.concurrent.each(ALL.map((right, n) => ({ ...right, n })))('$what', async ({ n, within, given, mark, reads, revoke }) => {
     const organization = await createTenant(tenant(`org-${n}`), lanes[n % 2]!, given);
     const answers: { gateway: number; read: number; sentAt: number; done: number; shown: boolean }[] = [];
     const warm = lanes.map(() => Promise.withResolvers<void>());

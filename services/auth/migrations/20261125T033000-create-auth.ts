@@ -118,6 +118,7 @@ const TENANTS = `
     deleted_in_directory boolean not null default false, -- the directory deleted the user, and may create them again
     visibility_version bigint not null default 1,
     created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(), -- of what the directory sees
     erasing_at timestamptz(3),
     session_version integer not null default 0, -- a browser session ends when it changes
     primary key (organization, user_id),
@@ -173,6 +174,7 @@ const GROUPS = `
     name_folded text collate "C" not null,
     external_id text collate "C",
     created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(),
     primary key (organization, group_id),
     unique (organization, name_folded)
   );

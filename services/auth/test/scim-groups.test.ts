@@ -31,9 +31,9 @@ const create = async (members: string[], name = `Group ${++made}`) => {
   expect(status).toBe(201);
   return { id: body.id as string, name };
 };
-const map = async (group: string, role = MEMBER, projectId = ALPHA, tenant = ACME) =>
+const map = async (group: string, role: ProjectRole = MEMBER, projectId = ALPHA, tenant = ACME) =>
   world.operator.auth.mapScimGroup({ map: { group, projectId, role } }, await world.operate(tenant));
-const unmap = async (group: string, role = MEMBER, projectId = ALPHA, tenant = ACME) =>
+const unmap = async (group: string, role: ProjectRole = MEMBER, projectId = ALPHA, tenant = ACME) =>
   world.operator.auth.unmapScimGroup({ map: { group, projectId, role } }, await world.operate(tenant));
 const membersOf = async (id: string) =>
   ((await acme('GET', `/Groups/${id}`)).body.members as { value: string }[]).map(({ value }) => value).toSorted();
@@ -60,8 +60,17 @@ describe('a group', () => {
       schemas: [GROUP],
       id,
       displayName: name,
-      members: sorted(ids.ann, ids.bob).map((value) => ({ value, type: 'User' })),
-      meta: { resourceType: 'Group', created: expect.any(String), location: `http://tools.example/scim/v2/Groups/${id}` },
+      members: sorted(ids.ann, ids.bob).map((value) => ({
+        value,
+        $ref: `http://tools.example/scim/v2/Users/${value}`,
+        type: 'User',
+      })),
+      meta: {
+        resourceType: 'Group',
+        created: expect.any(String),
+        lastModified: expect.any(String),
+        location: `http://tools.example/scim/v2/Groups/${id}`,
+      },
     });
     const byName = filtered('Groups', `displayName eq "${name.toUpperCase()}"`);
     expect((await acme('GET', byName)).body).toMatchObject({ totalResults: 1, Resources: [resource] });
@@ -203,7 +212,8 @@ describe('a map', () => {
     await map(name, LEAD, gone);
     await world.load([{ ...project(ACME, gone), deleted: true }]);
     expect(await seen()).toEqual([]);
-    expect((await world.operator.auth.listScimGroupMaps({}, await world.operate(ACME))).maps).toEqual([]);
+    const { maps } = await world.operator.auth.listScimGroupMaps({}, await world.operate(ACME));
+    expect(maps.filter((each) => each.map!.projectId === gone)).toEqual([]);
     await acme('DELETE', `/Groups/${id}`);
   });
 });

@@ -48,10 +48,10 @@ describe('a user of the directory', () => {
       externalId: 'ext-1',
       userName: 'Ann@X.example',
       displayName: 'Ann Lee',
-      name: { formatted: 'Ann Lee', givenName: 'Ann', familyName: 'Lee' },
+      name: { givenName: 'Ann', familyName: 'Lee' },
       emails: [{ value: 'Ann@X.example', type: 'work', primary: true }],
       active: true,
-      meta: { resourceType: 'User', created: expect.any(String), location },
+      meta: { resourceType: 'User', created: expect.any(String), lastModified: expect.any(String), location },
     });
     expect((await acme('GET', `/Users/${id}`)).body).toEqual(response.body);
     expect(await stored('Ann@X.example')).toMatchObject({ userId: id, name: 'Ann Lee', hasPassword: false, externalId: 'ext-1' });

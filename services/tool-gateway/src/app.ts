@@ -11,7 +11,10 @@ import { isScim, renderScimError, scim, type ScimOptions } from './http/scim.ts'
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 import { RpcRefusal } from './protocol/serve-tools.ts';
 
-export function createApp(context: Context, options: McpOptions & SignInOptions & ScimOptions & { timeoutMs: number }): RequestListener {
+export function createApp(
+  context: Context,
+  options: McpOptions & SignInOptions & ScimOptions & { timeoutMs: number },
+): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'tool-gateway',
     log: options.log,

@@ -5,7 +5,6 @@ import { erase } from '@crs/testing/erase';
 import type { Lane } from '@crs/testing/lanes';
 import { toolClient } from '@crs/testing/mcp';
 import { restClient, type RestRequest } from '@crs/testing/rest';
-import { directoryWith, filtered, newGroup, type Directory } from '@crs/testing/scim';
 
 export const BOB = 'bob@crs.example';
 const ANN = 'ann@crs.example';
@@ -28,12 +27,6 @@ export interface Tenant {
   tokenExpires: Date | undefined;
   /** The entity tag of the call over REST before the change. */
   etag: string;
-  directory: Directory;
-  scimToken: string;
-  scimTokenId: string;
-  /** The group of the directory that makes bob a member of the project. Empty: none. */
-  groupId: string;
-  bobId: string;
 }
 
 interface Given {
@@ -42,12 +35,7 @@ interface Given {
   call?: object;
   /** Lifetime of key and token. */
   expiresInSeconds?: number;
-  /** Bob sees the project alpha by a group of the directory alone. */
-  byGroup?: true;
 }
-
-const TEAM = 'Team';
-export const TEAM_IS_MEMBER = { group: TEAM, projectId: ALPHA, role: ProjectRole.PROJECT_ROLE_MEMBER };
 
 const project = (fields: object = {}) => ({ type: 'project', id: ALPHA, name: MARK, members: [{ email: BOB }], ...fields });
 export const call = (fields: object = {}) => ({
@@ -85,14 +73,6 @@ export async function createTenant(organization: string, lane: Lane, given: Give
   const { expiresInSeconds = 0 } = given;
   const key = await auth.createKey({ label: '', rights: [], networks: [], expiresInSeconds }, await operator(organization));
   const token = await auth.createToken({ email: BOB, scopes: [], expiresInSeconds }, await operator(organization));
-  const scim = await auth.createScimToken({ label: '' }, await operator(organization));
-  const directory = directoryWith(lane.tools, scim.secret);
-  const bobId = (await directory('GET', filtered('Users', `userName eq "${BOB}"`))).body.Resources[0].id as string;
-  let groupId = '';
-  if (given.byGroup) {
-    groupId = (await directory('POST', '/Groups', newGroup(TEAM, [bobId]))).body.id;
-    await auth.mapScimGroup({ map: TEAM_IS_MEMBER }, await operator(organization));
-  }
   const { headers } = await restClient(lane.api)(`/v1/calls/${CALL}`, { key: key.secret });
   return {
     organization,
@@ -104,11 +84,6 @@ export async function createTenant(organization: string, lane: Lane, given: Give
     tokenId: token.token!.tokenId,
     tokenExpires: token.token!.expiresAt,
     etag: headers.get('etag')!,
-    directory,
-    scimToken: scim.secret,
-    scimTokenId: scim.scimToken!.tokenId,
-    groupId,
-    bobId,
   };
 }
 
@@ -163,6 +138,8 @@ export interface Right {
   given?: Given;
   mark: string;
   reads: Read[];
+  /** Gives the access, if `given` doesn't. */
+  prepare?: (tenant: Tenant) => Promise<unknown>;
   revoke: (tenant: Tenant) => Promise<unknown>;
 }
 

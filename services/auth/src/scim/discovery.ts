@@ -51,6 +51,7 @@ interface Traits {
   mutability?: 'readOnly' | 'readWrite' | 'immutable';
   uniqueness?: 'none' | 'server';
   canonicalValues?: string[];
+  referenceTypes?: string[];
   subAttributes?: object[];
 }
 
@@ -74,13 +75,9 @@ const READ_ONLY = { mutability: 'readOnly' } as const;
 const USER_ATTRIBUTES = [
   attribute('userName', "The user's e-mail address.", { required: true, uniqueness: 'server' }),
   attribute('displayName', 'The name that people see.'),
-  attribute('name', 'The parts of the name. Without a display name, people see them.', {
+  attribute('name', 'The parts of the name, which people see without a display name.', {
     type: 'complex',
-    subAttributes: [
-      attribute('formatted', 'The name that people see.', READ_ONLY),
-      attribute('givenName', 'The given name.'),
-      attribute('familyName', 'The family name.'),
-    ],
+    subAttributes: [attribute('givenName', 'The given name.'), attribute('familyName', 'The family name.')],
   }),
   attribute('active', 'Whether the user may sign in.', { type: 'boolean' }),
   attribute('emails', 'The address of `userName`.', {
@@ -102,6 +99,12 @@ const GROUP_ATTRIBUTES = [
     multiValued: true,
     subAttributes: [
       attribute('value', 'The id of a user.', { mutability: 'immutable', caseExact: true }),
+      attribute('$ref', 'The URL of the user.', {
+        type: 'reference',
+        referenceTypes: ['User'],
+        mutability: 'immutable',
+        caseExact: true,
+      }),
       attribute('type', 'Always `User`.', { mutability: 'immutable', canonicalValues: ['User'] }),
     ],
   }),

@@ -26,7 +26,10 @@ export function parseGroup(body: unknown): { attributes: GroupAttributes; member
   if (!resource) throw new ScimError(400, 'The body must be a group.', { scimType: 'invalidSyntax' });
   const sent = Object.fromEntries(Object.entries(resource).map(([key, value]) => [key.toLowerCase(), value]));
   const members = { replaces: true, added: new Set(idsOf(sent['members'] ?? [])), removed: new Set<string>() };
-  return { attributes: { displayName: nameOf(sent['displayname']), externalId: externalIdOf(sent['externalid'], null) }, members };
+  return {
+    attributes: { displayName: nameOf(sent['displayname']), externalId: externalIdOf(sent['externalid'], null) },
+    members,
+  };
 }
 
 /** Applies a PATCH, except that the members' changes are only collected: a group may have very many. @throws ScimError */

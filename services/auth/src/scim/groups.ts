@@ -20,7 +20,7 @@ import {
 import type { ScimCall } from './context.ts';
 import { parseFilter } from './filter.ts';
 import { parseGroup, patchGroup, type GroupAttributes, type MemberChanges } from './group-attributes.ts';
-import { isSelected, listResponse, select, storableOf, type ListQuery, type Selection } from './list.ts';
+import { isSelected, listResponse, metaOf, select, storableOf, type ListQuery, type Selection } from './list.ts';
 import { parsePatch } from './patch.ts';
 import { GROUP_SCHEMA } from './schema-urns.ts';
 import { invalidValue, noSuchResource, ScimError } from './scim-error.ts';
@@ -45,7 +45,12 @@ export async function listGroups(call: ScimCall, { filter, startIndex, count, se
   ]);
   const withMembers = isSelected(selection, 'members');
   const shown = withMembers ? firstWithin(rows) : rows;
-  const members = withMembers ? await membersOf(call, shown.map(({ groupId }) => groupId)) : new Map<string, string[]>();
+  const members = withMembers
+    ? await membersOf(
+        call,
+        shown.map(({ groupId }) => groupId),
+      )
+    : new Map<string, string[]>();
   const resources = shown.map((row) => toResource(call, row, members.get(row.groupId) ?? [], selection));
   return listResponse(total!.count, startIndex, resources);
 }
@@ -95,7 +100,11 @@ async function withMembers(call: ScimCall, row: GroupRow, selection: Selection):
   return toResource(call, row, members?.get(row.groupId) ?? [], selection);
 }
 
-export async function createGroup(call: ScimCall, body: unknown, selection: Selection): Promise<{ id: string; resource: object }> {
+export async function createGroup(
+  call: ScimCall,
+  body: unknown,
+  selection: Selection,
+): Promise<{ id: string; resource: object }> {
   const { attributes, members } = parseGroup(body);
   const { displayName: name, externalId } = attributes;
   const row = await inLockedDirectory(call, async (query) => {
@@ -116,10 +125,11 @@ export async function replaceGroup(call: ScimCall, id: string, body: unknown, se
   return withMembers(call, await changeGroup(call, id, () => wanted), selection);
 }
 
-/** Has no result: a group may have very many members, and directories don't read them. */
-export async function modifyGroup(call: ScimCall, id: string, body: unknown): Promise<void> {
+/** Has no result unless attributes are requested: a group may have very many members, which directories don't read. */
+export async function modifyGroup(call: ScimCall, id: string, body: unknown, selection: Selection): Promise<object | undefined> {
   const changes = parsePatch(body);
-  await changeGroup(call, id, (before) => patchGroup(before, changes));
+  const row = await changeGroup(call, id, (before) => patchGroup(before, changes));
+  return selection.only && withMembers(call, row, selection);
 }
 
 async function changeGroup(
@@ -138,13 +148,14 @@ async function changeGroup(
     const [holder] = await query(findGroupByName(organization, name));
     if (holder && holder.groupId !== groupId) throw taken();
     await requireUsers(call, query, members);
-    const [row] = await query(updateGroup(organization, groupId, { name, externalId }));
     const changed = await changeMembers(call, query, groupId, members);
+    const changes = { ...auditedAttributes(before, { name, externalId }), ...auditedMembers(changed) };
+    if (Object.keys(changes).length === 0) return before;
+    const [row] = await query(updateGroup(organization, groupId, { name, externalId }));
     const isRenamed = fold(before.name) !== fold(name);
     const others = isRenamed ? await query(listMembers(organization, [groupId])) : [];
     await followGroups(query, organization, [...changed.added, ...changed.removed, ...others.map(({ userId }) => userId)]);
-    const changes = { ...auditedAttributes(before, row!), ...auditedMembers(changed) };
-    if (Object.keys(changes).length > 0) await query(entry('group.update', groupId, changes));
+    await query(entry('group.update', groupId, changes));
     return row!;
   });
 }
@@ -212,15 +223,15 @@ function auditedMembers({ added, removed }: ChangedMembers): SettingChanges {
 }
 
 function toResource(call: ScimCall, row: GroupRow, members: string[], selection: Selection): Record<string, unknown> {
-  const { groupId, name, externalId, createdAt } = row;
+  const { groupId, name, externalId } = row;
   return select(
     {
       schemas: [GROUP_SCHEMA],
       id: groupId,
       externalId,
       displayName: name,
-      members: members.map((value) => ({ value, type: 'User' })),
-      meta: { resourceType: 'Group', created: createdAt.toISOString(), location: call.locationOf(`/Groups/${groupId}`) },
+      members: members.map((value) => ({ value, $ref: call.locationOf(`/Users/${value}`), type: 'User' })),
+      meta: metaOf('Group', row, call.locationOf(`/Groups/${groupId}`)),
     },
     selection,
   );

@@ -72,3 +72,11 @@ export function listResponse(total: number, startIndex: number, resources: objec
 export function storableOf(value: string): string | undefined {
   return unstorable(value) === undefined ? value : undefined;
 }
+
+export function metaOf(
+  resourceType: string,
+  { createdAt, updatedAt }: { createdAt: Date; updatedAt: Date },
+  location: string,
+): object {
+  return { resourceType, created: createdAt.toISOString(), lastModified: updatedAt.toISOString(), location };
+}

@@ -40,7 +40,8 @@ function parseOperation(operation: unknown): AttributeChange[] {
   const name = typeof op === 'string' ? op.toLowerCase() : '';
   if (!isOperation(name)) throw invalidSyntax('op must be add, replace or remove.');
   if (name !== 'remove' && value === undefined) throw invalidSyntax(`An operation "${name}" needs a value.`);
-  if (path !== undefined && path !== null && path !== '') return parsePath(path).map((target) => ({ op: name, ...target, value }));
+  if (path !== undefined && path !== null && path !== '')
+    return parsePath(path).map((target) => ({ op: name, ...target, value }));
   if (name === 'remove') throw new ScimError(400, 'A removal needs a path.', { scimType: 'noTarget' });
   const attributes = objectOf(value);
   if (!attributes) throw invalidSyntax('Without a path, the value must be an object.');

@@ -76,7 +76,10 @@ export function scimRoutes(context: ScimContext): Router {
   route('/Groups/:id', {
     GET: async ({ call, id, parameters }) => ok(await groups.getGroup(call, id, parseSelection(parameters))),
     PUT: async ({ call, id, body, parameters }) => ok(await groups.replaceGroup(call, id, body, parseSelection(parameters))),
-    PATCH: async ({ call, id, body }) => (await groups.modifyGroup(call, id, body), gone),
+    PATCH: async ({ call, id, body, parameters }) => {
+      const group = await groups.modifyGroup(call, id, body, parseSelection(parameters));
+      return group ? ok(group) : gone;
+    },
     DELETE: async ({ call, id }) => (await groups.deleteGroup(call, id), gone),
   });
   router.use(async (request: Request, response: Response) => {

@@ -89,7 +89,8 @@ function change(before: UserAttributes, sent: SentUser): UserAttributes {
 function nameOf(before: UserAttributes, { displayName, formatted }: SentUser, derived: string | null): string | null {
   const isDerived = before.name === null || before.name === joined(before);
   const former = isDerived || displayName === null ? derived : before.name;
-  const named = textOf('displayName', displayName ?? undefined, MAX_NAME, null) ?? textOf('name.formatted', formatted, MAX_NAME, null);
+  const named =
+    textOf('displayName', displayName ?? undefined, MAX_NAME, null) ?? textOf('name.formatted', formatted, MAX_NAME, null);
   return named ?? former;
 }
 

@@ -1,5 +1,6 @@
 import type { Query } from '@crs/kit/data/database';
 import { fold, parseUuid } from '@crs/kit/text';
+import { withoutNulls } from '@crs/records/export';
 import type { SettingChanges } from '../domain/settings.ts';
 import { endAccess } from '../store/consents.ts';
 import {
@@ -13,6 +14,7 @@ import {
   lockEmailHolder,
   setDirectoryProfile,
   undeleteInDirectory,
+  type DirectoryProfile,
   type DirectoryUserRow,
   type UserFilter,
 } from '../store/directory-users.ts';
@@ -20,7 +22,7 @@ import { followGroups } from '../store/group-maps.ts';
 import { insertUser } from '../store/users.ts';
 import type { ScimCall } from './context.ts';
 import { parseFilter } from './filter.ts';
-import { listResponse, select, storableOf, type ListQuery, type Selection } from './list.ts';
+import { listResponse, metaOf, select, storableOf, type ListQuery, type Selection } from './list.ts';
 import { parsePatch } from './patch.ts';
 import { USER_SCHEMA } from './schema-urns.ts';
 import { noSuchResource, ScimError } from './scim-error.ts';
@@ -147,10 +149,13 @@ async function change(
 ): Promise<DirectoryUserRow> {
   const { userName: email, name, givenName, familyName, externalId, active } = wanted;
   const { userId } = before;
-  let [row] = await query(setDirectoryProfile(organization, userId, { email, name, givenName, familyName, externalId }));
-  const changes = changesOf(before, row!);
+  const after = { email, name, givenName, familyName, externalId };
+  const changes = changesOf(before, after);
+  const isChanged = Object.keys(changes).length > 0;
+  let row: DirectoryUserRow | undefined = before;
+  if (isChanged) [row] = await query(setDirectoryProfile(organization, userId, after));
   if (action === 'user.create') await query(entry(action, email));
-  else if (Object.keys(changes).length > 0) await query(entry(action, before.email, changes));
+  else if (isChanged) await query(entry(action, before.email, changes));
   if (!active && before.disabledAt === null) {
     [row] = await query(disableByDirectory(organization, userId));
     await endAccess(query, organization, userId);
@@ -165,7 +170,7 @@ async function change(
   return row!;
 }
 
-function changesOf(before: DirectoryUserRow, after: DirectoryUserRow): SettingChanges {
+function changesOf(before: DirectoryProfile, after: DirectoryProfile): SettingChanges {
   const changes: SettingChanges = {};
   for (const [name, setting] of AUDITED) {
     if (before[name] !== after[name]) changes[setting] = { from: before[name], to: after[name] };
@@ -186,8 +191,8 @@ function attributesOf({ email, name, givenName, familyName, externalId, disabled
 }
 
 function toResource(call: ScimCall, row: DirectoryUserRow, selection: Selection): Record<string, unknown> {
-  const { userId, email, name, givenName, familyName, externalId, disabledAt, createdAt } = row;
-  const names = select({ formatted: name, givenName, familyName }, { only: undefined, without: new Set() });
+  const { userId, email, name, givenName, familyName, externalId, disabledAt } = row;
+  const names = withoutNulls({ givenName, familyName });
   return select(
     {
       schemas: [USER_SCHEMA],
@@ -198,7 +203,7 @@ function toResource(call: ScimCall, row: DirectoryUserRow, selection: Selection)
       name: Object.keys(names).length > 0 ? names : null,
       emails: [{ value: email, type: 'work', primary: true }],
       active: disabledAt === null,
-      meta: { resourceType: 'User', created: createdAt.toISOString(), location: call.locationOf(`/Users/${userId}`) },
+      meta: metaOf('User', row, call.locationOf(`/Users/${userId}`)),
     },
     selection,
   );

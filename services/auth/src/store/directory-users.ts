@@ -14,6 +14,7 @@ const DIRECTORY_USER = {
   disabledAt: column.timestamp.orNull,
   disabledBy: column.text.orNull,
   createdAt: column.timestamp,
+  updatedAt: column.timestamp,
 };
 export type DirectoryUserRow = column.RowOf<typeof DIRECTORY_USER>;
 
@@ -98,12 +99,12 @@ export function undeleteInDirectory(organization: string, userId: string): State
   return {
     name: 'undelete_in_directory',
     row: DIRECTORY_USER,
-    text: `update auth.users set deleted_in_directory = false where organization = $1 and user_id = $2 returning ${COLUMNS}`,
+    text: `update auth.users set deleted_in_directory = false, updated_at = now() where organization = $1 and user_id = $2 returning ${COLUMNS}`,
     values: [organization, userId],
   };
 }
 
-type DirectoryProfile = Pick<DirectoryUserRow, 'email' | 'name' | 'givenName' | 'familyName' | 'externalId'>;
+export type DirectoryProfile = Pick<DirectoryUserRow, 'email' | 'name' | 'givenName' | 'familyName' | 'externalId'>;
 
 /** Fails if another user has the e-mail. */
 export function setDirectoryProfile(
@@ -114,7 +115,8 @@ export function setDirectoryProfile(
   return {
     name: 'set_directory_profile',
     row: DIRECTORY_USER,
-    text: `update auth.users set email = $3, email_folded = $4, name = $5, given_name = $6, family_name = $7, external_id = $8
+    text: `update auth.users set email = $3, email_folded = $4, name = $5, given_name = $6, family_name = $7, external_id = $8,
+        updated_at = now()
       where organization = $1 and user_id = $2 returning ${COLUMNS}`,
     values: [organization, userId, email, fold(email), name, givenName, familyName, externalId],
   };
@@ -125,7 +127,7 @@ export function disableByDirectory(organization: string, userId: string): Statem
   return {
     name: 'disable_by_directory',
     row: DIRECTORY_USER,
-    text: `update auth.users set disabled_at = least(disabled_at, now()), disabled_by = coalesce(disabled_by, 'directory')
+    text: `update auth.users set disabled_at = least(disabled_at, now()), disabled_by = coalesce(disabled_by, 'directory'), updated_at = now()
       where organization = $1 and user_id = $2 returning ${COLUMNS}`,
     values: [organization, userId],
   };
@@ -136,7 +138,7 @@ export function enableByDirectory(organization: string, userId: string): Stateme
   return {
     name: 'enable_by_directory',
     row: DIRECTORY_USER,
-    text: `update auth.users set disabled_at = null, disabled_by = null
+    text: `update auth.users set disabled_at = null, disabled_by = null, updated_at = now()
       where organization = $1 and user_id = $2 and disabled_by = 'directory' returning ${COLUMNS}`,
     values: [organization, userId],
   };

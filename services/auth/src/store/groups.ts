@@ -9,6 +9,7 @@ const GROUP = {
   name: column.text,
   externalId: column.text.orNull,
   createdAt: column.timestamp,
+  updatedAt: column.timestamp,
 };
 export type GroupRow = column.RowOf<typeof GROUP>;
 
@@ -121,7 +122,7 @@ export function updateGroup(organization: string, groupId: string, { name, exter
   return {
     name: 'update_group',
     row: GROUP,
-    text: `update auth.groups set name = $3, name_folded = $4, external_id = $5
+    text: `update auth.groups set name = $3, name_folded = $4, external_id = $5, updated_at = now()
       where organization = $1 and group_id = $2 returning ${COLUMNS}`,
     values: [organization, groupId, name, fold(name), externalId],
   };

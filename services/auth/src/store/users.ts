@@ -82,7 +82,7 @@ export function insertUser(organization: string, user: NewUser): Statement<UserR
 export function updateUser(organization: string, userId: string, user: NewUser): Statement {
   return {
     name: 'update_user',
-    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5) where organization = $1 and user_id = $2',
+    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5), updated_at = now() where organization = $1 and user_id = $2',
     values: [organization, userId, user.email, user.name, user.passwordHash],
   };
 }
@@ -95,7 +95,7 @@ export function setUserDisabled(organization: string, email: string, disabled: b
   return {
     name: disabled ? 'disable_user' : 'enable_user',
     row: USER,
-    text: `update auth.users set ${change}
+    text: `update auth.users set ${change}, updated_at = now()
       where organization = $1 and email_folded = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, fold(email)],
   };
@@ -120,7 +120,7 @@ export function setProfile(
   return {
     name: 'set_profile',
     row: USER,
-    text: `update auth.users set email = $3, email_folded = $4, name = $5
+    text: `update auth.users set email = $3, email_folded = $4, name = $5, updated_at = now()
       where organization = $1 and user_id = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, userId, email, fold(email), name],
   };

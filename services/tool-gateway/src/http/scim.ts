@@ -76,11 +76,7 @@ export function isScim(url: string): boolean {
 }
 
 /** A request without a usable token is charged to the client's address. @throws Refusal 401 or 429, or ServiceError if auth is unavailable */
-async function authenticate(
-  request: Request,
-  response: Response,
-  options: ScimOptions,
-): Promise<AuthenticateScimTokenResponse> {
+async function authenticate(request: Request, response: Response, options: ScimOptions): Promise<AuthenticateScimTokenResponse> {
   const { deadline, logFields } = stateOf(response);
   const check = addressCheck(addressOf(options, request), options.addressLimit);
   try {

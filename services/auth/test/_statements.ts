@@ -4,6 +4,7 @@ import {
   assertionIssuerOf,
   GRANT,
   GROUP,
+  GROUP_ID,
   ISSUER,
   KEY,
   PROJECT,
@@ -17,7 +18,9 @@ import * as audit from '../src/store/audit.ts';
 import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
 import * as erasures from '../src/store/erasures.ts';
+import * as directory from '../src/store/directory-users.ts';
 import * as groupMaps from '../src/store/group-maps.ts';
+import * as groups from '../src/store/groups.ts';
 import * as identities from '../src/store/identities.ts';
 import * as managedConsents from '../src/store/managed-consents.ts';
 import { findOidcProvider } from '../src/store/oidc-providers.ts';
@@ -67,6 +70,40 @@ export const statements: SendStatements[] = [
       groupMaps.listGroupMaps(id),
       groupMaps.findGroupMembers(id, GROUP),
       groupMaps.findGroupsOfRole(id, { userId: bobId, ...map, role: 'lead' }),
+    ];
+  },
+  ({ id, annId }) => {
+    const profile = { email: 'ann-again@crs.example', name: null, givenName: null, familyName: null, externalId: null };
+    const page = { offset: 0, limit: 10 };
+    return [
+      directory.findDirectoryUser(id, annId),
+      directory.lockDirectoryUser(id, annId),
+      directory.countDirectoryUsers(id, { userId: annId }),
+      directory.listDirectoryUsers(id, { emailFolded: ANN }, page),
+      directory.lockEmailHolder(id, ANN),
+      directory.setDirectoryProfile(id, annId, profile),
+      directory.disableByDirectory(id, annId),
+      directory.enableByDirectory(id, annId),
+      directory.disableByDirectory(id, annId),
+      ...directory.deleteInDirectory(id, annId),
+      directory.undeleteInDirectory(id, annId),
+    ];
+  },
+  async ({ id, annId, bobId }, query) => {
+    await groups.addMembers(query, id, GROUP_ID, [annId]);
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: false });
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: true });
+    await groups.addMembers(query, id, GROUP_ID, [bobId]);
+    return [
+      groups.findGroup(id, GROUP_ID),
+      groups.findGroupByName(id, GROUP),
+      groups.countGroups(id, { memberId: bobId }),
+      groups.listGroups(id, { groupId: GROUP_ID, nameFolded: GROUP.toLowerCase() }, { offset: 0, limit: 10 }),
+      groups.listMembers(id, [GROUP_ID]),
+      groups.findDirectoryUserIds(id, [bobId]),
+      groups.insertGroup(id, { name: 'New', externalId: null }),
+      groups.updateGroup(id, GROUP_ID, { name: GROUP, externalId: null }),
+      groups.deleteGroup(id, GROUP_ID),
     ];
   },
   ({ id }) => {

@@ -1,10 +1,9 @@
 // Random changes by an organization's directory, by operators and by imports, and a model of who then sees what. For scim-oracle.test.ts.
 import fc from 'fast-check';
-import { ALPHA, BETA } from './_fixtures.ts';
 
 export const PEOPLE = ['ann', 'bob', 'cem'] as const;
 export const TEAMS = ['Team A', 'team b'] as const;
-export const PROJECTS = [ALPHA, BETA] as const;
+export const PROJECTS = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000-00000000000b'] as const;
 export type Person = (typeof PEOPLE)[number];
 export type Team = (typeof TEAMS)[number];
 export type Role = 'lead' | 'member';
@@ -12,26 +11,40 @@ export type Role = 'lead' | 'member';
 const person = fc.constantFrom(...PEOPLE);
 const team = fc.constantFrom(...TEAMS);
 const role = fc.record({ project: fc.constantFrom(...PROJECTS), role: fc.constantFrom<Role>('lead', 'member') });
-const people = fc.subarray([...PEOPLE]);
+const people = fc.subarray([...PEOPLE], { minLength: 1 });
 
-/** One change. Its `does` says who makes it. */
+/** One change. Its `does` says who makes it. What gives access is more frequent than what takes it away. */
 export const change = fc.oneof(
-  fc.record({ does: fc.constant('directory sets group' as const), team, people }),
-  fc.record({ does: fc.constant('directory adds to group' as const), team, people }),
-  fc.record({ does: fc.constant('directory removes from group' as const), team, person }),
-  fc.record({ does: fc.constant('directory swaps names' as const) }),
-  fc.record({ does: fc.constant('directory deletes group' as const), team }),
-  fc.record({ does: fc.constant('directory sets active' as const), person, active: fc.boolean() }),
-  fc.record({ does: fc.constant('directory deletes user' as const), person }),
-  fc.record({ does: fc.constant('directory creates user' as const), person }),
-  fc.record({ does: fc.constant('directory renames user' as const), person, suffix: fc.nat({ max: 3 }) }),
-  fc.record({ does: fc.constant('operator sets disabled' as const), person, disabled: fc.boolean() }),
-  fc.record({ does: fc.constant('operator renames user' as const), person, suffix: fc.nat({ max: 3 }) }),
-  fc.record({ does: fc.constant('operator maps' as const), team, role }),
-  fc.record({ does: fc.constant('operator unmaps' as const), team, role }),
-  fc.record({ does: fc.constant('operator adds member' as const), person, role }),
-  fc.record({ does: fc.constant('operator removes member' as const), person, role }),
-  fc.record({ does: fc.constant('import sets members' as const), project: fc.constantFrom(...PROJECTS), person, as: role }),
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('directory sets group' as const), team, people }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('directory adds to group' as const), team, people }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory removes from group' as const), team, person }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory swaps names' as const) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory deletes group' as const), team }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory sets active' as const), person, active: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory deletes user' as const), person }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('directory creates user' as const), person }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('directory renames user' as const), person, suffix: fc.nat({ max: 3 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('operator sets disabled' as const), person, disabled: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('operator renames user' as const), person, suffix: fc.nat({ max: 3 }) }),
+  },
+  { weight: 6, arbitrary: fc.record({ does: fc.constant('operator maps' as const), team, role }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('operator unmaps' as const), team, role }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('operator adds member' as const), person, role }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('operator removes member' as const), person, role }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('import sets members' as const),
+      project: fc.constantFrom(...PROJECTS),
+      person,
+      as: role,
+    }),
+  },
 );
 export type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 

@@ -72,7 +72,7 @@ export const statements: SendStatements[] = [
       groupMaps.findGroupsOfRole(id, { userId: bobId, ...map, role: 'lead' }),
     ];
   },
-  ({ id, annId }) => {
+  ({ id, annId, bobId }) => {
     const profile = { email: 'ann-again@crs.example', name: null, givenName: null, familyName: null, externalId: null };
     const page = { offset: 0, limit: 10 };
     return [
@@ -85,8 +85,9 @@ export const statements: SendStatements[] = [
       directory.disableByDirectory(id, annId),
       directory.enableByDirectory(id, annId),
       directory.disableByDirectory(id, annId),
-      ...directory.deleteInDirectory(id, annId),
-      directory.undeleteInDirectory(id, annId),
+      directory.disableByDirectory(id, bobId),
+      ...directory.deleteInDirectory(id, bobId),
+      directory.undeleteInDirectory(id, bobId),
     ];
   },
   async ({ id, annId, bobId }, query) => {

@@ -171,7 +171,8 @@ it('changes a resource by concurrent requests one after the other', async () => 
   const groups = await Promise.all(
     Array.from({ length: 8 }, (_, n) => acme('POST', '/Groups', { displayName: `Race ${n % 2}`, members: [] })),
   );
-  expect(groups.map(({ status }) => status).toSorted()).toEqual([201, 201, 409, 409, 409, 409, 409, 409]);
+  expect(groups.filter(({ status }) => status === 201)).toHaveLength(2);
+  expect(groups.filter(({ status }) => status === 409)).toHaveLength(6);
   const { id } = groups.find(({ status }) => status === 201)!.body;
   const add = patch({ op: 'add', path: 'members', value: [{ value: body.id }] });
   const all = await Promise.all(Array.from({ length: 8 }, () => acme('PATCH', `/Groups/${id}`, add)));

@@ -25,7 +25,7 @@ it('lists users page by page, for the test of the connection and for imports', a
   const second = (await okta('GET', '/Users?startIndex=3&count=2')).body;
   expect(second).toMatchObject({ totalResults: 3, startIndex: 3, itemsPerPage: 1 });
   const names = [...first.Resources, ...second.Resources].map(({ userName }) => userName);
-  expect(names.toSorted()).toEqual([1, 2, 3].map((n) => `known-${n}@acme.example`));
+  expect(new Set(names)).toEqual(new Set([1, 2, 3].map((n) => `known-${n}@acme.example`)));
   expect((await okta('GET', '/Users?startIndex=4&count=2')).body).toMatchObject({ totalResults: 3, Resources: [] });
 });
 

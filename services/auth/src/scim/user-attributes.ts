@@ -15,6 +15,8 @@ export interface UserAttributes {
 }
 
 const MAX_NAME = 200;
+/** Two of them, with a space between, aren't longer than a name may be. */
+const MAX_PART = 99;
 const MAX_EXTERNAL_ID = 256;
 
 /** Attributes as they are sent. Undefined: absent. Null: without a value. */
@@ -73,8 +75,8 @@ function set(sent: SentUser, path: string, value: unknown): void {
 }
 
 function change(before: UserAttributes, sent: SentUser): UserAttributes {
-  const givenName = textOf('name.givenName', sent.givenName, MAX_NAME, before.givenName);
-  const familyName = textOf('name.familyName', sent.familyName, MAX_NAME, before.familyName);
+  const givenName = textOf('name.givenName', sent.givenName, MAX_PART, before.givenName);
+  const familyName = textOf('name.familyName', sent.familyName, MAX_PART, before.familyName);
   return {
     userName: sent.userName === undefined ? before.userName : emailOf(sent.userName),
     name: nameOf(before, sent, joined({ givenName, familyName })),
@@ -95,9 +97,7 @@ function nameOf(before: UserAttributes, { displayName, formatted }: SentUser, de
 }
 
 function joined({ givenName, familyName }: Pick<UserAttributes, 'givenName' | 'familyName'>): string | null {
-  const name = [givenName, familyName].filter((part) => part !== null).join(' ');
-  // The two together may be too long for a name.
-  return name === '' ? null : [...name].slice(0, MAX_NAME).join('');
+  return [givenName, familyName].filter((part) => part !== null).join(' ') || null;
 }
 
 /** An empty text counts as none, because directories send it for attributes without a value. */

@@ -46,6 +46,19 @@ describe('rendering rejects', () => {
       { toolbox: { pod: { serviceAccount: { name: 'a' } } }, services: { auth: { serviceAccount: { name: 'a' } } } },
       'Give toolbox.pod another serviceAccount.name than auth',
     ],
+    [
+      'an account of services for the install Job',
+      { defaults: { serviceAccount: { create: false, name: 'given' } } },
+      'Set install.pod.serviceAccount.name to another account than given',
+    ],
+    [
+      'an account of services for the certificate renewal',
+      {
+        defaults: { serviceAccount: { create: false, name: 'given' } },
+        install: { pod: { serviceAccount: { name: 'installer' } } },
+      },
+      'Set renewal.pod.serviceAccount.name to another account than given',
+    ],
     ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],

@@ -12,6 +12,7 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
@@ -48,6 +49,7 @@ function createProgram(): Command {
     memberCommands,
     keyCommands,
     tokenCommands,
+    scimCommands,
     clientCommands,
     signingKeyCommands,
     secretCommands,

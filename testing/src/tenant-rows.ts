@@ -23,6 +23,10 @@ export const PROJECT = '11111111-2222-4333-8444-555555555555';
 export const CALL = 'call-same';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
+export const SCIM_TOKEN = 'scim_same';
+/** A group of the directory. Bob is a member, and by that of the project. */
+export const GROUP = 'Same';
+export const GROUP_ID = PROJECT;
 export const ISSUER = 'https://idp.example';
 export const SUBJECT = 'same';
 /** An issuer belongs to one organization. */
@@ -74,7 +78,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
 }
 
 /** Inserts by SQL the rows that no request creates, or that a request would create with other ids and times. */
-function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
+function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
   const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
@@ -85,6 +89,26 @@ function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
       `insert into auth.grants (organization, grant_id, user_id, kind, client, scopes, expires_at)
         values ($1, 'grant_own', $2, 'own', $1, '{}', now() + interval '1 day')`,
       annId,
+    ],
+    ['insert into auth.scim_tokens (organization, token_id, digest, label) values ($1, $2, $3, $1)', SCIM_TOKEN, Buffer.from(id)],
+    ['insert into auth.scim_token_directory (organization, token_id, digest) values ($1, $2, $3)', SCIM_TOKEN, Buffer.from(id)],
+    [
+      'insert into auth.groups (organization, group_id, name, name_folded, external_id) values ($1, $2, $3, $4, $1)',
+      GROUP_ID,
+      GROUP,
+      GROUP.toLowerCase(),
+    ],
+    ['insert into auth.group_members (organization, group_id, user_id) values ($1, $2, $3)', GROUP_ID, bobId],
+    [
+      `insert into auth.group_maps (organization, name, name_folded, project_id, role) values ($1, $2, $3, $4, 'member')`,
+      GROUP,
+      GROUP.toLowerCase(),
+      PROJECT,
+    ],
+    [
+      `insert into auth.project_roles (organization, project_id, user_id, role, source) values ($1, $2, $3, 'member', 'directory')`,
+      PROJECT,
+      bobId,
     ],
     ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
     [

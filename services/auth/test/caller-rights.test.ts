@@ -33,6 +33,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       putRecords: RECORDS,
       authenticateKey: 'none',
       authenticateToken: 'none',
+      authenticateScimToken: 'none',
       listCallerKeys: 'none',
       getVisibleProjects: OAUTH_SCOPES,
       getVisibilityVersion: OAUTH_SCOPES,

@@ -1,5 +1,6 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
+import { withOperator } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -11,6 +12,7 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
@@ -39,6 +41,7 @@ function createProgram(): Command {
     .description('Manages organizations of a call-research installation and loads their records.')
     .version(releaseVersion(), '--version', 'print the version of this tool')
     .exitOverride();
+  withOperator(program);
   for (const register of [
     orgCommands,
     userCommands,
@@ -46,6 +49,7 @@ function createProgram(): Command {
     memberCommands,
     keyCommands,
     tokenCommands,
+    scimCommands,
     clientCommands,
     signingKeyCommands,
     secretCommands,

@@ -14,6 +14,7 @@ import { members } from './admin/members.ts';
 import { operatorRpcs } from './admin/operator-rpcs.ts';
 import { issueOperatorToken, operators } from './admin/operators.ts';
 import { organizations } from './admin/organizations.ts';
+import { scim } from './admin/scim.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
 import { tokens } from './admin/tokens.ts';
@@ -30,6 +31,7 @@ const RECORD_SERVICES = ['calls', 'projects', 'entities'] as const;
 const FROM: From<AuthServiceService> = {
   authenticateKey: ['api-gateway'],
   authenticateToken: ['tool-gateway'],
+  authenticateScimToken: ['tool-gateway'],
   listCallerKeys: RECORD_SERVICES,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
@@ -68,6 +70,7 @@ export function adminServices(context: Context) {
     ...members,
     ...keys,
     ...tokens,
+    ...scim,
     ...signingKeys,
     ...secrets,
     ...clients,

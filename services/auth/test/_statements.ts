@@ -173,6 +173,8 @@ export const statements: SendStatements[] = [
     await organizations.updateOrganization(query, before!, { name: `${id} again` });
     return [
       organizations.organizationExists(id),
+      organizations.setSuspended(id, true),
+      organizations.setSuspended(id, false),
       organizations.findViewSettings(id),
       organizations.listOrganizations([id]),
       findOidcProvider(id),

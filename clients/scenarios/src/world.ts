@@ -1,7 +1,7 @@
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
 import { createKey } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
-import { startProxy, type Proxy } from './proxy.ts';
+import { startProxy, type Proxy } from '@crs/testing/fault-proxy';
 
 /** The running system with one organization, behind a proxy that injects faults. */
 export interface ClientWorld {

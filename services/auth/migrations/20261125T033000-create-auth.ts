@@ -87,6 +87,7 @@ const TENANTS = `
     client_hosts text[] not null default '{}', -- hosts of metadata documents, in lower case
     own_tokens boolean not null default false, -- whether users may make tokens for themselves
     created_at timestamptz(3) not null default now(),
+    suspended_at timestamptz(3), -- while it is set, only operators have access
     erasing_at timestamptz(3),
     -- The organization's own OpenID provider.
     oidc_issuer text,
@@ -118,6 +119,7 @@ const TENANTS = `
     deleted_in_directory boolean not null default false, -- the directory deleted the user, and may create them again
     visibility_version bigint not null default 1,
     created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(), -- of what the directory sees
     erasing_at timestamptz(3),
     session_version integer not null default 0, -- a browser session ends when it changes
     primary key (organization, user_id),
@@ -174,6 +176,7 @@ const GROUPS = `
     name_folded text collate "C" not null,
     external_id text collate "C",
     created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(),
     primary key (organization, group_id),
     unique (organization, name_folded)
   );

@@ -4,6 +4,7 @@ import {
   assertionIssuerOf,
   GRANT,
   GROUP,
+  GROUP_ID,
   ISSUER,
   KEY,
   PROJECT,
@@ -18,7 +19,9 @@ import * as audit from '../src/store/audit.ts';
 import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
 import * as erasures from '../src/store/erasures.ts';
+import * as directory from '../src/store/directory-users.ts';
 import * as groupMaps from '../src/store/group-maps.ts';
+import * as groups from '../src/store/groups.ts';
 import * as identities from '../src/store/identities.ts';
 import * as managedConsents from '../src/store/managed-consents.ts';
 import { findOidcProvider } from '../src/store/oidc-providers.ts';
@@ -76,6 +79,41 @@ export const statements: SendStatements[] = [
       groupMaps.listGroupMaps(id),
       groupMaps.findGroupMembers(id, GROUP),
       groupMaps.findGroupsOfRole(id, { userId: bobId, ...map, role: 'lead' }),
+    ];
+  },
+  ({ id, annId, bobId }) => {
+    const profile = { email: 'ann-again@crs.example', name: null, givenName: null, familyName: null, externalId: null };
+    const page = { offset: 0, limit: 10 };
+    return [
+      directory.findDirectoryUser(id, annId),
+      directory.lockDirectoryUser(id, annId),
+      directory.countDirectoryUsers(id, { userId: annId }),
+      directory.listDirectoryUsers(id, { emailFolded: ANN }, page),
+      directory.lockEmailHolder(id, ANN),
+      directory.setDirectoryProfile(id, annId, profile),
+      directory.disableByDirectory(id, annId),
+      directory.enableByDirectory(id, annId),
+      directory.disableByDirectory(id, annId),
+      directory.disableByDirectory(id, bobId),
+      ...directory.deleteInDirectory(id, bobId),
+      directory.undeleteInDirectory(id, bobId),
+    ];
+  },
+  async ({ id, annId, bobId }, query) => {
+    await groups.addMembers(query, id, GROUP_ID, [annId]);
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: false });
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: true });
+    await groups.addMembers(query, id, GROUP_ID, [bobId]);
+    return [
+      groups.findGroup(id, GROUP_ID),
+      groups.findGroupByName(id, GROUP),
+      groups.countGroups(id, { memberId: bobId }),
+      groups.listGroups(id, { groupId: GROUP_ID, nameFolded: GROUP.toLowerCase() }, { offset: 0, limit: 10 }),
+      groups.listMembers(id, [GROUP_ID]),
+      groups.findDirectoryUserIds(id, [bobId]),
+      groups.insertGroup(id, { name: 'New', externalId: null }),
+      groups.updateGroup(id, GROUP_ID, { name: GROUP, externalId: null }),
+      groups.deleteGroup(id, GROUP_ID),
     ];
   },
   ({ id }) => {
@@ -182,7 +220,7 @@ export const statements: SendStatements[] = [
     users.findEmails(id, [annId]),
     users.updateUser(id, annId, { email: ANN, name: `${id} again`, passwordHash: null }),
     users.findEmailOwner(id, ANN),
-    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: id }),
+    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: null }),
     users.setPassword(id, annId, 'a hash'),
     users.endSessions(id, annId),
     users.findLiveUser(id, annId),

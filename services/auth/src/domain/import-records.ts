@@ -80,7 +80,7 @@ const organization = z
 const profile = {
   type: z.literal('user'),
   organization: organizationId,
-  email: email.describe('Identifies the user.'),
+  email: email.describe('Identifies the user. After a change, the former address makes another user.'),
   name: kept(text(1, 200)).describe('Name for people.'),
 };
 

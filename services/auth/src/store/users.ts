@@ -92,7 +92,7 @@ export function insertUser(organization: string, user: NewUser): Statement<UserR
 export function updateUser(organization: string, userId: string, user: NewUser): Statement {
   return {
     name: 'update_user',
-    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5) where organization = $1 and user_id = $2',
+    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5), updated_at = now() where organization = $1 and user_id = $2',
     values: [organization, userId, user.email, user.name, user.passwordHash],
   };
 }
@@ -105,7 +105,7 @@ export function setUserDisabled(organization: string, email: string, disabled: b
   return {
     name: disabled ? 'disable_user' : 'enable_user',
     row: USER,
-    text: `update auth.users set ${change}
+    text: `update auth.users set ${change}, updated_at = now()
       where organization = $1 and email_folded = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, fold(email)],
   };
@@ -130,7 +130,7 @@ export function setProfile(
   return {
     name: 'set_profile',
     row: USER,
-    text: `update auth.users set email = $3, email_folded = $4, name = $5
+    text: `update auth.users set email = $3, email_folded = $4, name = $5, updated_at = now()
       where organization = $1 and user_id = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, userId, email, fold(email), name],
   };
@@ -175,7 +175,7 @@ const LIVE_USER = {
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
 
-/** No row for a disabled user, or once the deletion of the user or of the organization has begun. */
+/** No row for a disabled user, once the deletion of the user or of the organization has begun, or while the organization is suspended. */
 export function findLiveUser(organization: string, userId: string): Statement<LiveUserRow> {
   return {
     name: 'find_live_user',
@@ -183,7 +183,8 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
     text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName",
         o.own_tokens as "ownTokens"
       from auth.users u join auth.organizations o using (organization)
-      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
+      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null
+        and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, userId],
   };
 }

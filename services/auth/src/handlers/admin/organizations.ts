@@ -6,9 +6,9 @@ import { changeOrganization, createOrganization } from '../../change-organizatio
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { parseSettings } from '../../domain/settings.ts';
-import { findOrganization, listOrganizations, type OrganizationRow } from '../../store/organizations.ts';
+import { findOrganization, listOrganizations, setSuspended, type OrganizationRow } from '../../store/organizations.ts';
 import { setsView, waitForViewCaches } from '../../view-settings.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 export const organizations = {
   createOrganization: {
@@ -49,6 +49,15 @@ export const organizations = {
       return response;
     },
   },
+  setOrganizationSuspended: {
+    access: { action: 'organization.suspend', roles: ['admin', 'manager'], token: 'one', bound: true },
+    handle: inTransaction(async ({ suspended }, { organization, toolsUrl, query, audit }) => {
+      const [row] = await query(setSuspended(organization, suspended));
+      if (!row) throw noSuchOrganization();
+      await audit(suspended ? 'organization.suspend' : 'organization.resume', organization);
+      return { organization: toOrganization(row, toolsUrl) };
+    }),
+  },
   getOrganization: {
     access: { action: 'organization.get', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
     async handle(_request, { db, scope, organization, toolsUrl }) {
@@ -81,6 +90,7 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
     clientHosts: row.clientHosts,
     ownTokens: row.ownTokens,
     createdAt: row.createdAt,
+    suspendedAt: row.suspendedAt ?? undefined,
     oidcProvider:
       row.oidcIssuer === null
         ? undefined

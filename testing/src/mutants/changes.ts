@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-const HANDLER = 'services/calls/src/handlers/list-organization-changes.ts';
+const HANDLER = 'packages/records/src/feed/list-changes.ts';
 const FEED_TEST = ['services/calls/test/changes.test.ts'];
 const CURSOR_TEST = ['services/calls/test/change-cursors.test.ts'];
 
@@ -9,8 +9,8 @@ export const changes: Mutation[] = [
   {
     name: 'an import takes its positions in the feed before it commits',
     file: 'services/calls/src/handlers/import-records.ts',
-    find: 'await appendChanges(query, organization, entries, time);',
-    replace: 'await importDb.transact(scope, (other) => appendChanges(other, organization, entries, time));',
+    find: 'await feed.append(query, organization, moved.at(time), time);',
+    replace: 'await importDb.transact(scope, (other) => feed.append(other, organization, moved.at(time), time));',
     tests: FEED_TEST,
   },
   {
@@ -23,22 +23,22 @@ export const changes: Mutation[] = [
   {
     name: 'the feed leaves out calls that are deleted with their project',
     file: 'services/calls/src/handlers/erase.ts',
-    find: 'await appendChanges(query, organization, moved, now);',
+    find: 'await feed.append(query, organization, moved, now);',
     replace: '',
     tests: FEED_TEST,
   },
   {
     name: 'a cursor is accepted although deletions after it were pruned',
     file: HANDLER,
-    find: ' || known < pruned',
+    find: ' || known < Number(feed.pruned)',
     replace: '',
     tests: CURSOR_TEST,
   },
   {
     name: 'the feed has no access.changed after a change of the fields',
     file: HANDLER,
-    find: '...(isChanged ? [[renderAccessChanged(settings.changedAt)]] : []),',
-    replace: '',
+    find: 'accessChangedAt: isChanged ? settings.changedAt : undefined,',
+    replace: 'accessChangedAt: undefined,',
     tests: CURSOR_TEST,
   },
 ];

@@ -2,6 +2,8 @@ import type { Mutation } from './mutation.ts';
 
 const HANDLER = 'packages/records/src/feed/list-changes.ts';
 const FEED_TEST = ['services/calls/test/changes.test.ts'];
+const TYPES_TEST = ['services/api-gateway/test/changes-of-types.test.ts'];
+const LISTS_TEST = ['services/api-gateway/test/lists.test.ts'];
 const CURSOR_TEST = ['services/calls/test/change-cursors.test.ts'];
 
 /** The change feed. */
@@ -40,5 +42,54 @@ export const changes: Mutation[] = [
     find: 'accessChangedAt: isChanged ? settings.changedAt : undefined,',
     replace: 'accessChangedAt: undefined,',
     tests: CURSOR_TEST,
+  },
+  {
+    name: 'the feed leaves out entities that an import changes',
+    file: 'services/entities/src/handlers/import-records.ts',
+    find: 'await feed.append(query, organization, moved.at(time), time);',
+    replace: '',
+    tests: TYPES_TEST,
+  },
+  {
+    name: 'the feed leaves out a project that is created by REST',
+    file: 'services/projects/src/handlers/create-project.ts',
+    find: 'await feed.append(query, organization, [{ recordId: projectId, changedAt: createdAt, deleted: false }], new Date());',
+    replace: '',
+    tests: TYPES_TEST,
+  },
+  {
+    name: 'a cursor of changes is accepted with other types',
+    file: 'packages/records/src/feed/cursors.ts',
+    find: 'return `${this.#organization} ${types}`;',
+    replace: 'return types && this.#organization;',
+    tests: TYPES_TEST,
+  },
+  {
+    name: 'a page of changes has parts that are rendered with different settings',
+    file: 'services/api-gateway/src/changes/read-page.ts',
+    find: 'if (parts.every((part) => part.settings === settings)) return join(parts);',
+    replace: 'return join(parts);',
+    tests: ['services/api-gateway/test/changes-of-types-settings.test.ts'],
+  },
+  {
+    name: 'a page of details of several types is longer than 8 MiB',
+    file: 'services/api-gateway/src/changes/read-page.ts',
+    find: 'maxDetailBytes: bytes === 0 ? undefined : Math.max(0, MAX_DETAIL_BYTES - bytes),',
+    replace: 'maxDetailBytes: bytes === 0 ? undefined : MAX_DETAIL_BYTES,',
+    tests: TYPES_TEST,
+  },
+  {
+    name: 'a cursor of a list is accepted although it was changed',
+    file: 'packages/records/src/feed/cursors.ts',
+    find: 'if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#macOf(plain))) return undefined;',
+    replace: 'timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#macOf(plain));',
+    tests: LISTS_TEST,
+  },
+  {
+    name: 'GET /v1/entities shows texts to organizations that may not see summaries',
+    file: 'services/entities/src/handlers/list-item.ts',
+    find: '...(allowedFields.includes(TEXTS) && { description, overview }),',
+    replace: '...(allowedFields.length > 0 && { description, overview }),',
+    tests: LISTS_TEST,
   },
 ];

@@ -36,7 +36,7 @@ const FROM: From<AuthServiceService> = {
   listCallerKeys: RECORD_SERVICES,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
-  getViewSettings: ['calls'],
+  getViewSettings: RECORD_SERVICES,
   resolveProfiles: ['projects'],
   resolveReferences: RECORD_SERVICES,
   describeReferences: RECORD_SERVICES,

@@ -1,4 +1,5 @@
-import { dnsName, manageRoles, passwordFile, postgresUrl } from '@crs/kit/process/config';
+import { dnsName, manageRoles, passwordFile, postgresUrl, trustedCertificateFiles } from '@crs/kit/process/config';
+import { TrustedCertificates } from '@crs/kit/process/trusted-certificates';
 import { z } from 'zod';
 import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
@@ -39,10 +40,13 @@ const settings = z.object({
   CRS_CERTIFICATES: componentNames.optional(),
   /** The suffix of the clients' names in certificates; required with CRS_CERTIFICATES. */
   CRS_TLS_PEER_DOMAIN: dnsName.optional(),
+  CRS_TRUSTED_CERTIFICATES: trustedCertificateFiles,
   CRS_LOG_LEVEL: logLevel,
 });
 
 await runProgram('install', settings, async (env, log) => {
+  // Read once: the program ends before they are renewed.
+  if (env.CRS_TRUSTED_CERTIFICATES.length > 0) (await TrustedCertificates.open(env.CRS_TRUSTED_CERTIFICATES, log)).close();
   const adminPasswordFile = env.CRS_DATABASE_PASSWORD_FILE;
   const server = (adminUrl: string, serviceUrl?: string): Server => ({ adminUrl, adminPasswordFile, serviceUrl });
   const serverApart = (owner: 'PROJECTS' | 'CALLS' | 'ENTITIES') => {

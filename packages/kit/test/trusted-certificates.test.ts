@@ -96,12 +96,11 @@ describe('a bundle of CAs that is renewed while connections are made', () => {
   it.each([
     ['PostgreSQL', connectTo],
     ['HTTPS', request],
-  ])('fails no connection to %s that trusts the file of NODE_EXTRA_CA_CERTS', async (_, open) => {
+  ])('fails no connection to %s that trusts a file of CRS_TRUSTED_CERTIFICATES', async (_, open) => {
     const { port, use } = await serve();
     await expect(open(port)).rejects.toThrow(/self-signed|unable to verify|unable to get/);
-    const trusted = new TrustedCertificates(bundle, log);
+    const trusted = await TrustedCertificates.open([bundle], log);
     onTestFinished(() => trusted.close());
-    await trusted.reload();
     expect(
       await errorsDuring(
         () => open(port),
@@ -128,9 +127,8 @@ it.each([
 ])('a bundle that %s is logged once and not used', async (_, content) => {
   const { port } = await serve();
   trust(first);
-  const trusted = new TrustedCertificates(bundle, log);
+  const trusted = await TrustedCertificates.open([bundle], log);
   onTestFinished(() => trusted.close());
-  await trusted.reload();
   lines.length = 0;
   writeFileSync(bundle, content);
   await trusted.reload();
@@ -139,4 +137,24 @@ it.each([
     'trusted certificates could not be read, the old ones stay in use',
   ]);
   await request(port);
+});
+
+it('each of several files is trusted, and a renewed one does not take the others away', async () => {
+  const [former, other] = [first, createAuthority('other')];
+  const otherBundle = join(directory, 'other.crt');
+  writeFileSync(otherBundle, other.cert);
+  trust(former);
+  const { port, use } = await serve();
+  const trusted = await TrustedCertificates.open([bundle, otherBundle], log);
+  onTestFinished(() => trusted.close());
+  await request(port);
+  use(other);
+  await request(port);
+  trust(second);
+  await trusted.reload();
+  await request(port);
+  use(second);
+  await request(port);
+  use(former);
+  await expect(request(port)).rejects.toThrow();
 });

@@ -87,6 +87,9 @@ export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
     .pipe(z.array(part));
 }
 
+/** The variable `CRS_TRUSTED_CERTIFICATES`: files with further trusted CAs. */
+export const trustedCertificateFiles = commaSeparated(z.string().min(1, 'must be files with commas between them')).default([]);
+
 /** Splits `host:port`, and removes the brackets of an IPv6 host. */
 export function splitHostPort(address: string): { host: string; port: number } {
   const match = HOST_PORT.exec(address);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
+import { commaSeparated, dnsName, hostPort, settings, trustedCertificateFiles, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
 import { Shutdown, runUntilSignal, type Service, type Runtime } from './lifecycle.ts';
 import { createLogger } from './log.ts';
@@ -27,8 +27,7 @@ const readConfig = settings({
     'CRS_TLS_FURTHER_PEERS',
     commaSeparated(z.string().min(1, 'must be names with commas between them')).default([]),
   ],
-  /** File of further trusted CAs. Node.js reads it at start. */
-  trustedCertificates: ['NODE_EXTRA_CA_CERTS', z.string().optional()],
+  trustedCertificates: ['CRS_TRUSTED_CERTIFICATES', trustedCertificateFiles],
   logLevel: ['CRS_LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')],
 });
 
@@ -59,7 +58,7 @@ export async function runMain(name: string, create: (environment: Environment, r
         ? undefined
         : await Tls.open(tlsDir, log, new Peers(peerDomain, furtherPeers));
     shutdown.defer('tls', () => tls?.close());
-    const trusted = trustedCertificates === undefined ? undefined : new TrustedCertificates(trustedCertificates, log);
+    const trusted = trustedCertificates.length === 0 ? undefined : await TrustedCertificates.open(trustedCertificates, log);
     shutdown.defer('trusted certificates', () => trusted?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';

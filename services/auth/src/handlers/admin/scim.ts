@@ -33,7 +33,7 @@ export const scim = {
       await requireOrganization(query, organization);
       const secret = createScimToken();
       const token = { tokenId: `scim_${randomBase62(16)}`, digest: digestOf(secret), label };
-      const scimToken = toScimToken(await insertScimToken(query, organization, token));
+      const scimToken = toScimToken((await insertScimToken(query, organization, token))!);
       await audit('scim-token.create', scimToken.tokenId);
       return { scimToken, secret };
     }),

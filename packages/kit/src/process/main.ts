@@ -19,7 +19,7 @@ const readConfig = settings({
   healthListen: ['CRS_HEALTH_LISTEN', hostPort.optional()],
   /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
   tlsDir: ['CRS_TLS_DIR', z.string().optional()],
-  /** The suffix of the programs' names in certificates, by which listeners admit them. Absent: any valid certificate is admitted. */
+  /** The suffix of the programs' names in certificates, by which listeners admit them; with `CRS_TLS_DIR` only. */
   peerDomain: ['CRS_TLS_PEER_DOMAIN', dnsName.optional()],
   /** DNS names of other clients, which may make every call here. */
   furtherPeers: [
@@ -47,10 +47,14 @@ export async function runMain(name: string, create: (environment: Environment, r
     const telemetry = startTelemetry(name, environment);
     shutdown.defer('telemetry', () => telemetry.stop());
     // After telemetry, because the TLS files and the service register metrics when they are created.
-    const peers = peerDomain === undefined ? undefined : new Peers(peerDomain, furtherPeers);
-    if (peers && tlsDir === undefined)
-      throw new Error('CRS_TLS_PEER_DOMAIN: needs CRS_TLS_DIR; without certificates, clients have no names.');
-    const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log, peers);
+    if ((tlsDir === undefined) !== (peerDomain === undefined))
+      throw new Error(
+        'CRS_TLS_DIR and CRS_TLS_PEER_DOMAIN: set both or neither, because certificates name the clients to admit.',
+      );
+    const tls =
+      tlsDir === undefined || peerDomain === undefined
+        ? undefined
+        : await Tls.open(tlsDir, log, new Peers(peerDomain, furtherPeers));
     shutdown.defer('tls', () => tls?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';

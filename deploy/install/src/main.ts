@@ -1,4 +1,4 @@
-import { dnsName, passwordFile, postgresUrl } from '@crs/kit/process/config';
+import { dnsName, manageRoles, passwordFile, postgresUrl } from '@crs/kit/process/config';
 import { z } from 'zod';
 import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
@@ -21,6 +21,7 @@ const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
   /** The password for all `MIGRATE_DATABASE_URL...`, instead of passwords in the URLs. */
   CRS_DATABASE_PASSWORD_FILE: passwordFile,
+  CRS_MANAGE_ROLES: manageRoles,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
   /** Separate servers for the schemas of these services. */
   MIGRATE_DATABASE_URL_PROJECTS: postgresUrl.optional(),
@@ -49,6 +50,7 @@ await runProgram('install', settings, async (env, log) => {
   };
   const database: Installation = {
     ...server(env.MIGRATE_DATABASE_URL, env.CRS_SERVICE_DATABASE_URL),
+    manageRoles: env.CRS_MANAGE_ROLES,
     apart: { projects: serverApart('PROJECTS'), calls: serverApart('CALLS'), entities: serverApart('ENTITIES') },
   };
   if (env.CRS_SECRET_DIR !== undefined) return install(database, directorySecrets(env.CRS_SECRET_DIR), log);

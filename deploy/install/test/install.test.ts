@@ -1,12 +1,14 @@
 import { digestOf } from '@crs/kit/api-key';
 import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { createDatabase } from '@crs/testing/postgres';
+import { ensureRoles } from '@crs/kit/data/roles';
 import { SECRET } from '@crs/testing/setup';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
 import { prepareDatabase } from '../src/prepare-database.ts';
+import { beginRelease } from '../src/releases.ts';
 import { startCluster } from './_cluster.ts';
 import { emptyTarget, LABELS, log, query } from './_installation.ts';
 
@@ -158,11 +160,8 @@ describe('a version', () => {
   });
 
   it('changes nothing if it is refused', async () => {
-    await query(
-      target.database.url,
-      'create schema install; create table install.releases (version text primary key, begun_at timestamptz, installed_at timestamptz)',
-    );
-    await query(target.database.url, `insert into install.releases values ('9.9.9', now(), now())`);
+    await ensureRoles({ adminUrl: target.database.url }, []);
+    await beginRelease({ adminUrl: target.database.url }, '9.9.9');
     const failed = await target.run().catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(Failure);
     expect((failed as Error).message).toMatch(/can't run on this database, whose schema is that of 9\.9\.9/);

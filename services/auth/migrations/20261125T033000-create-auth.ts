@@ -72,6 +72,7 @@ const TENANTS = `
     client_hosts text[] not null default '{}', -- hosts of metadata documents, in lower case
     own_tokens boolean not null default false, -- whether users may make tokens for themselves
     created_at timestamptz(3) not null default now(),
+    suspended_at timestamptz(3), -- while it is set, only operators have access
     erasing_at timestamptz(3),
     -- The organization's own OpenID provider.
     oidc_issuer text,

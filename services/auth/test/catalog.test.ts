@@ -14,6 +14,7 @@ const names = async (text: string) => (await query<{ name: string }>(database.ur
 /** The roles of the schemas. Tests of migrations make other roles on this server meanwhile. */
 const OUR_ROLES = `rolname in (select 'crs_' || nspname from pg_namespace)`;
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$|install$)' and c.relname <> 'migrations'`;
+const IN_SCHEMAS = `n.nspname in ('auth', 'calls', 'entities', 'install', 'projects')`;
 /** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
   'auth.caller_keys',
@@ -110,6 +111,22 @@ describe('every key and index', () => {
     const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
     expect(without).toEqual([]);
+  });
+});
+
+describe('the owner of the schemas', () => {
+  it('owns every table, function and schema', async () => {
+    const others = await names(`select format('%s of %s', kind, owner) as name from (
+        select 'relation ' || c.relname, c.relowner::regrole::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${IN_SCHEMAS}
+        union all select 'function ' || p.proname, p.proowner::regrole::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${IN_SCHEMAS}
+        union all select 'schema ' || n.nspname, n.nspowner::regrole::text from pg_namespace n where ${IN_SCHEMAS}
+      ) as objects (kind, owner) where owner <> 'crs_owner'`);
+    expect(others).toEqual([]);
+  });
+
+  it('is the only role besides those of the services that policies name', async () => {
+    const named = await names(`select distinct role as name from pg_policies, unnest(roles) as role order by 1`);
+    expect(named).toEqual(['crs_auth', 'crs_calls', 'crs_entities', 'crs_owner', 'crs_projects']);
   });
 });
 

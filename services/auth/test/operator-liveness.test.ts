@@ -24,6 +24,7 @@ const AUTH: Record<
 > = {
   createOrganization: { roles: TENANTS, bound: false },
   updateOrganization: { roles: TENANTS },
+  setOrganizationSuspended: { roles: TENANTS },
   getOrganization: { roles: LISTS },
   listOrganizations: { roles: LISTS, none: true },
   createUser: { roles: TENANTS },

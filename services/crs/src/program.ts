@@ -1,5 +1,6 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
+import { withOperator } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -39,6 +40,7 @@ function createProgram(): Command {
     .description('Manages organizations of a call-research installation and loads their records.')
     .version(releaseVersion(), '--version', 'print the version of this tool')
     .exitOverride();
+  withOperator(program);
   for (const register of [
     orgCommands,
     userCommands,

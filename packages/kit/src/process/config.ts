@@ -51,6 +51,8 @@ export const secrets = z.string().transform((text, context) => {
 });
 /** A file with a password, which is read for each new connection. */
 export const passwordFile = z.string().startsWith('/', 'must be the absolute path of a file').optional();
+/** Whether a program that migrates also creates database roles and sets their passwords. */
+export const manageRoles = z.stringbool().default(true);
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
 /** Scheme, host and port of a URL, without a trailing slash. */

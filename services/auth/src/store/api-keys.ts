@@ -36,7 +36,7 @@ const SETTINGS = {
 };
 const LIVE_KEY = { ...SETTINGS, rights: column.textArray, networks: column.textArray, usageIsStale: column.boolean };
 
-/** No row once the key is revoked or expired, or its organization's deletion has begun. */
+/** No row once the key is revoked or expired, or its organization is suspended or its deletion has begun. */
 export function findLiveKey(organization: string, keyId: string): Statement<column.RowOf<typeof LIVE_KEY>> {
   return {
     name: 'find_live_key',
@@ -44,7 +44,7 @@ export function findLiveKey(organization: string, keyId: string): Statement<colu
     text: `select ${column.selectList(SETTINGS, 'o')}, k.rights, k.networks,
         (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.api_keys k join auth.organizations o using (organization)
-      where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
+      where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and o.suspended_at is null and k.revoked_at is null
         and (k.expires_at is null or k.expires_at > now())`,
     values: [organization, keyId],
   };

@@ -134,7 +134,7 @@ const LIVE_USER = {
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
 
-/** No row for a disabled user, or once the deletion of the user or of the organization has begun. */
+/** No row for a disabled user, once the deletion of the user or of the organization has begun, or while the organization is suspended. */
 export function findLiveUser(organization: string, userId: string): Statement<LiveUserRow> {
   return {
     name: 'find_live_user',
@@ -142,7 +142,8 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
     text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName",
         o.own_tokens as "ownTokens"
       from auth.users u join auth.organizations o using (organization)
-      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
+      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null
+        and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, userId],
   };
 }

@@ -274,6 +274,8 @@ export interface Organization {
   ownTokens: boolean;
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
+  /** Absent: not suspended. */
+  suspendedAt: Date | undefined;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -414,6 +416,14 @@ export interface CreateUserRequest {
 
 export interface CreateUserResponse {
   user: User | undefined;
+}
+
+export interface SetOrganizationSuspendedRequest {
+  suspended: boolean;
+}
+
+export interface SetOrganizationSuspendedResponse {
+  organization: Organization | undefined;
 }
 
 export interface ListUsersRequest {
@@ -992,6 +1002,7 @@ function createBaseOrganization(): Organization {
     clientHosts: [],
     ownTokens: false,
     assertionIssuers: [],
+    suspendedAt: undefined,
   };
 }
 
@@ -1041,6 +1052,9 @@ export const Organization: MessageFns<Organization> = {
     }
     for (const v of message.assertionIssuers) {
       writer.uint32(114).string(v!);
+    }
+    if (message.suspendedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.suspendedAt), writer.uint32(130).fork()).join();
     }
     return writer;
   },
@@ -1178,6 +1192,14 @@ export const Organization: MessageFns<Organization> = {
             message.assertionIssuers.push(reader.string());
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.suspendedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1259,6 +1281,11 @@ export const Organization: MessageFns<Organization> = {
         : globalThis.Array.isArray(object?.assertion_issuers)
         ? object.assertion_issuers.map((e: any) => globalThis.String(e))
         : [],
+      suspendedAt: isSet(object.suspendedAt)
+        ? fromJsonTimestamp(object.suspendedAt)
+        : isSet(object.suspended_at)
+        ? fromJsonTimestamp(object.suspended_at)
+        : undefined,
     };
   },
 
@@ -1309,6 +1336,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.assertionIssuers?.length) {
       obj.assertionIssuers = message.assertionIssuers;
     }
+    if (message.suspendedAt !== undefined) {
+      obj.suspendedAt = message.suspendedAt.toISOString();
+    }
     return obj;
   },
 
@@ -1340,6 +1370,7 @@ export const Organization: MessageFns<Organization> = {
     message.clientHosts = object.clientHosts?.map((e) => e) || [];
     message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
+    message.suspendedAt = object.suspendedAt ?? undefined;
     return message;
   },
 };
@@ -3010,6 +3041,142 @@ export const CreateUserResponse: MessageFns<CreateUserResponse> = {
   fromPartial(object: DeepPartial<CreateUserResponse>): CreateUserResponse {
     const message = createBaseCreateUserResponse();
     message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    return message;
+  },
+};
+
+function createBaseSetOrganizationSuspendedRequest(): SetOrganizationSuspendedRequest {
+  return { suspended: false };
+}
+
+export const SetOrganizationSuspendedRequest: MessageFns<SetOrganizationSuspendedRequest> = {
+  encode(message: SetOrganizationSuspendedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.suspended !== false) {
+      writer.uint32(8).bool(message.suspended);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOrganizationSuspendedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOrganizationSuspendedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.suspended = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetOrganizationSuspendedRequest {
+    return { suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false };
+  },
+
+  toJSON(message: SetOrganizationSuspendedRequest): unknown {
+    const obj: any = {};
+    if (message.suspended !== false) {
+      obj.suspended = message.suspended;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetOrganizationSuspendedRequest>): SetOrganizationSuspendedRequest {
+    return SetOrganizationSuspendedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOrganizationSuspendedRequest>): SetOrganizationSuspendedRequest {
+    const message = createBaseSetOrganizationSuspendedRequest();
+    message.suspended = object.suspended ?? false;
+    return message;
+  },
+};
+
+function createBaseSetOrganizationSuspendedResponse(): SetOrganizationSuspendedResponse {
+  return { organization: undefined };
+}
+
+export const SetOrganizationSuspendedResponse: MessageFns<SetOrganizationSuspendedResponse> = {
+  encode(message: SetOrganizationSuspendedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organization !== undefined) {
+      Organization.encode(message.organization, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOrganizationSuspendedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOrganizationSuspendedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organization = Organization.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetOrganizationSuspendedResponse {
+    return { organization: isSet(object.organization) ? Organization.fromJSON(object.organization) : undefined };
+  },
+
+  toJSON(message: SetOrganizationSuspendedResponse): unknown {
+    const obj: any = {};
+    if (message.organization !== undefined) {
+      obj.organization = Organization.toJSON(message.organization);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetOrganizationSuspendedResponse>): SetOrganizationSuspendedResponse {
+    return SetOrganizationSuspendedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOrganizationSuspendedResponse>): SetOrganizationSuspendedResponse {
+    const message = createBaseSetOrganizationSuspendedResponse();
+    message.organization = (object.organization !== undefined && object.organization !== null)
+      ? Organization.fromPartial(object.organization)
+      : undefined;
     return message;
   },
 };
@@ -8505,6 +8672,23 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended: {
+    path: "/crs.auth.v1.AuthAdminService/SetOrganizationSuspended" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetOrganizationSuspendedRequest): Buffer =>
+      Buffer.from(SetOrganizationSuspendedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetOrganizationSuspendedRequest =>
+      SetOrganizationSuspendedRequest.decode(value),
+    responseSerialize: (value: SetOrganizationSuspendedResponse): Buffer =>
+      Buffer.from(SetOrganizationSuspendedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetOrganizationSuspendedResponse =>
+      SetOrganizationSuspendedResponse.decode(value),
+  },
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: {
     path: "/crs.auth.v1.AuthAdminService/GetOrganization" as const,
@@ -8888,6 +9072,11 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
   /** Changes the given settings of the organization that the token names. Absent settings are unchanged. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended: handleUnaryCall<SetOrganizationSuspendedRequest, SetOrganizationSuspendedResponse>;
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: handleUnaryCall<GetOrganizationRequest, GetOrganizationResponse>;
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
@@ -9033,6 +9222,25 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
+  ): ClientUnaryCall;
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
+  ): ClientUnaryCall;
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
   ): ClientUnaryCall;
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization(

@@ -14,11 +14,12 @@ import {
   findOrganization,
   insertOrganization,
   listOrganizations,
+  setSuspended,
   updateOrganization,
   type OrganizationRow,
 } from '../../store/organizations.ts';
 import { setsView, waitForViewCaches } from '../../view-settings.ts';
-import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type Operation, type OperatorRpcs } from './operator-rpcs.ts';
 
 export const organizations = {
   createOrganization: {
@@ -73,6 +74,15 @@ export const organizations = {
       if (setsView(change)) await waitForViewCaches();
       return response;
     },
+  },
+  setOrganizationSuspended: {
+    access: { action: 'organization.suspend', roles: ['admin', 'manager'], token: 'one', bound: true },
+    handle: inTransaction(async ({ suspended }, { organization, toolsUrl, query, audit }) => {
+      const [row] = await query(setSuspended(organization, suspended));
+      if (!row) throw noSuchOrganization();
+      await audit(suspended ? 'organization.suspend' : 'organization.resume', organization);
+      return { organization: toOrganization(row, toolsUrl) };
+    }),
   },
   getOrganization: {
     access: { action: 'organization.get', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
@@ -139,6 +149,7 @@ function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
     clientHosts: row.clientHosts,
     ownTokens: row.ownTokens,
     createdAt: row.createdAt,
+    suspendedAt: row.suspendedAt ?? undefined,
     oidcProvider:
       row.oidcIssuer === null
         ? undefined

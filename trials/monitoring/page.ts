@@ -23,6 +23,9 @@ export interface Page {
   close(): Promise<void>;
 }
 
+/** For tests of commands: each is a process, which may take ten seconds to start on a busy machine. */
+export const COMMANDS = { timeout: 300_000 };
+
 /** Returns the programs that pages use and this machine lacks. */
 export function missingTools(): string[] {
   return ['jq', 'psql', 'sha256sum', 'curl'].filter((tool) => spawnSync(tool, ['--version']).error);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
 import { postMcp, toolClient } from '@crs/testing/mcp';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { missingTools, openPage, type Page } from '../page.ts';
+import { COMMANDS, missingTools, openPage, type Page } from '../page.ts';
 
 // Exceeds each limit of docs/runbooks/customer-429.md, and checks that its commands tell them apart. Another organization has the same ids.
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const token = await createToken(world.operator, 'acme', ANN);
   for (let n = 0; n < 32; n++) await postMcp(address, ping, { authorization: `Bearer ${token}` });
   // Lines of repeated refusals are a second late.
-  await expect.poll(() => world.log.filter((line) => line.includes('refused again')).length).toBeGreaterThanOrEqual(4);
+  await vi.waitFor(() => expect(countRefused()).toBe(8), { timeout: 10_000 });
   await page.saveLog(world.log);
 });
 afterAll(async () => {
@@ -43,7 +43,14 @@ afterAll(async () => {
   await page?.close();
 });
 
-describe.skipIf(missingTools().length > 0)('with the runbook, the on-call engineer', () => {
+/** Counts the requests over a limit that the log has so far. */
+function countRefused(): number {
+  const lines = world.log.map((line) => JSON.parse(line) as { status?: number; tool_status?: number; count?: number });
+  const refused = lines.filter(({ status, tool_status: toolStatus }) => [status, toolStatus].includes(429));
+  return refused.reduce((sum, { count = 1 }) => sum + count, 0);
+}
+
+describe.skipIf(missingTools().length > 0)('with the runbook, the on-call engineer', COMMANDS, () => {
   it('recognizes the limit by the message', () => {
     expect(messages).toEqual({
       organization: expect.stringContaining('rate limit of the organization'),
@@ -56,8 +63,8 @@ describe.skipIf(missingTools().length > 0)('with the runbook, the on-call engine
     const rows = await page.run('hour.log');
     expect(rows.map((row) => row.split('\t'))).toEqual(
       expect.arrayContaining([
-        ['2', 'api-gateway', 'acme', '127.0.0.1', '/v1/changes'],
-        ['2', 'api-gateway', '-', '127.0.0.1', expect.any(String)],
+        ['2', 'api-gateway', 'acme', '127.0.0.1', 'none'],
+        ['2', 'api-gateway', '-', '127.0.0.1', 'none'],
         ['4', 'tool-gateway', 'acme', '127.0.0.1', '/mcp,list_projects'],
       ]),
     );

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { missingTools, openPage, type Page } from '../page.ts';
+import { COMMANDS, missingTools, openPage, type Page } from '../page.ts';
 
 // Runs the commands of docs/customers.md from the first to the last, beside another customer with the same ids.
 
@@ -46,7 +46,7 @@ const statusBecomes = async (status: number) => {
   expect((await getCall(globexKey)).status).toBe(200);
 };
 
-describe.skipIf(missingTools().length > 0)('with the page on customers, an operator', () => {
+describe.skipIf(missingTools().length > 0)('with the page on customers, an operator', COMMANDS, () => {
   it('creates an organization with people, a password and a key that reads', async () => {
     await page.run('crs org create acme');
     await writeFile(

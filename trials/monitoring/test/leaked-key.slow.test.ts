@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { missingTools, openPage, type Page } from '../page.ts';
+import { COMMANDS, missingTools, openPage, type Page } from '../page.ts';
 
 // Runs the commands of docs/runbooks/leaked-key.md after a key and a token have leaked, and checks that they list exactly what both read.
 
@@ -103,7 +103,7 @@ afterAll(async () => {
   await page?.close();
 });
 
-describe.skipIf(missingTools().length > 0)('with the runbook, an operator', () => {
+describe.skipIf(missingTools().length > 0)('with the runbook, an operator', COMMANDS, () => {
   it('finds the ids of the leaked key and token', async () => {
     const secrets = { KEY: leaked, TOKEN: token };
     expect((await run('crs key list', {})).join('\n')).toMatch(new RegExp(`${ids.key}.*${leaked.slice(0, 8)}[^]*${ids.grant}`));

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { missingTools, openPage, type Page } from '../page.ts';
+import { COMMANDS, missingTools, openPage, type Page } from '../page.ts';
 
 // Runs the commands of docs/traces.md, which find requests in the log. Another organization has the same ids.
 
@@ -36,7 +36,9 @@ beforeAll(async () => {
     await toolClient(world.stack.addresses.tools, await createToken(world.operator, organization, ANN))('get_call', {
       call_id: 'call_1',
     });
-  await expect.poll(() => world.log.filter((line) => line.includes('"msg":"request"')).length).toBe(4);
+  await vi.waitFor(() => expect(world.log.filter((line) => line.includes('"msg":"request"'))).toHaveLength(4), {
+    timeout: 10_000,
+  });
   await page.saveLog(world.log);
 });
 afterAll(async () => {
@@ -44,7 +46,7 @@ afterAll(async () => {
   await page?.close();
 });
 
-describe.skipIf(missingTools().length > 0)('with the page on traces, support', () => {
+describe.skipIf(missingTools().length > 0)('with the page on traces, support', COMMANDS, () => {
   it('finds the log lines of a request by its id', async () => {
     const lines = (await page.run('env.ID', { ID })).map((line) => JSON.parse(line) as object);
     expect(lines).toContainEqual(

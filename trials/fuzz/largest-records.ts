@@ -51,6 +51,7 @@ export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
     ...PAGE,
   ]); // prettier-ignore
   const key = `Bearer ${await createKey(operator, ORGANIZATION)}`;
+  const writer = `Bearer ${await createKey(operator, ORGANIZATION, { rights: ['ingest', 'delete'] })}`;
   const token = `Bearer ${await createToken(operator, ORGANIZATION, EMAILS.ann)}`;
   const get = (target: string) =>
     sending(system.api, `GET ${target.slice(0, 60)}`, {
@@ -75,12 +76,19 @@ export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
     get('/changes?expand=detail&limit=50'),
     get('/changes?limit=1000'),
     use('list_calls', { limit: 100 }),
-    ...imports(system),
+    ...batches().flatMap((batch) => [imported(system, batch), posted(system.api, writer, batch)]),
+    ...putCalls(system.api, writer),
   ];
 }
 
-/** Batches for the import RPCs, with lines as large as a line or a batch may be. */
-function imports({ operator }: FuzzSystem): Greatest[] {
+interface Batch {
+  name: string;
+  service: Service;
+  lines: string[];
+}
+
+/** Batches with lines as large as a line or a batch may be. */
+function batches(): Batch[] {
   const id = '11111111-2222-4333-8444-555555555555';
   const bare = { type: 'call', organization: ORGANIZATION, id: 'imported' };
   const project = { type: 'project', organization: ORGANIZATION, id };
@@ -94,7 +102,7 @@ function imports({ operator }: FuzzSystem): Greatest[] {
     withField(record, name, JSON.stringify(items(1_000, () => item))),
     withField(record, name, fillList(0)),
   ];
-  const batches: [name: string, service: Service, lines: string[]][] = [
+  const all: [name: string, service: Service, lines: string[]][] = [
     ...Object.entries(CALLS).map(([name, record]): [string, Service, string[]] => [`the largest ${name}`, 'calls', [JSON.stringify(record)]]),
     ...lists(bare, 'qa_blocks', {}).map((line): [string, Service, string[]] => ['qa_blocks', 'calls', [line]]),
     ...lists(bare, 'participants', { name: 'a' }).map((line): [string, Service, string[]] => ['participants', 'calls', [line]]),
@@ -120,8 +128,17 @@ function imports({ operator }: FuzzSystem): Greatest[] {
     ['1,000 entities', 'entities', items(1_000, (n) => JSON.stringify({ type: 'entity', organization: ORGANIZATION, project_id: id, id, name: `${n}` }))],
     ['1,000 projects', 'projects', items(1_000, (n) => JSON.stringify({ ...project, name: `${n}`, members: [{ email: EMAILS.ann }] }))],
   ]; // prettier-ignore
-  return batches.map(([name, service, lines]) => ({
-    name: `ImportRecords of ${service}: ${name} (${(Buffer.byteLength(lines.join('')) / MIB).toFixed(1)} MiB)`,
+  return all.map(([name, service, lines]) => ({
+    name: `${service}: ${name} (${(Buffer.byteLength(lines.join('')) / MIB).toFixed(1)} MiB)`,
+    service,
+    lines,
+  }));
+}
+
+/** Sends a batch as `crs import` does. */
+function imported({ operator }: FuzzSystem, { name, service, lines }: Batch): Greatest {
+  return {
+    name: `ImportRecords of ${name}`,
     send: async () => {
       const sent = lines.map((line, n) => ({ number: n + 1, json: Buffer.from(line), id: '' }));
       try {
@@ -132,5 +149,34 @@ function imports({ operator }: FuzzSystem): Greatest[] {
         return (error as { kind?: string }).kind === 'invalid_argument' ? [] : [`error: ${(error as Error).message}`];
       }
     },
-  }));
+  };
+}
+
+/** Sends a batch as the program of an integrator does. */
+function posted(api: string, key: string, { name, lines }: Batch): Greatest {
+  return sending(api, `POST /v1/records of ${name}`, {
+    method: 'POST',
+    target: '/v1/records',
+    headers: [['Host', api], ['Authorization', key], ['Content-Type', 'application/x-ndjson']],
+    body: lines.join('\n'),
+  }); // prettier-ignore
+}
+
+function putCalls(api: string, key: string): Greatest[] {
+  const put = (name: string, method: string, body: string) =>
+    sending(api, `${method} of a call: ${name}`, {
+      method,
+      target: '/v1/calls/put',
+      headers: [['Host', api], ['Authorization', key], ['Content-Type', 'application/json']],
+      body,
+    }); // prettier-ignore
+  return ['PUT', 'PATCH'].flatMap((method) => [
+    ...Object.entries(CALLS).map(([name, { type: _type, organization: _organization, id: _id, ...body }]) =>
+      put(`the largest ${name}`, method, JSON.stringify(body)),
+    ),
+    put('nested lists', method, '['.repeat(LINE_BYTES)),
+    put('nested objects', method, '{"a":'.repeat(LINE_BYTES / 5)),
+    put('many properties', method, `{${items(500_000, (n) => `"${n.toString(36)}":1`).join()}}`),
+    put('a text of marks', method, JSON.stringify({ segment: MARKS.repeat(1.9 * MIB) })),
+  ]);
 }

@@ -10,8 +10,8 @@ import { table } from './table.ts';
 
 const USAGE = `usage: node trials/fuzz/main.ts [--requests 100000] [--seed N] [--concurrency 24]
 
-Sends generated calls of every tool, and raw bytes to both gateways, to a system that it starts itself, and compares each response with the
-contract: the tools' schemas, visibility and limits. Then it sends a tenth as many alone, which measures how long they hold the event loop of
+Sends generated calls of every tool, requests that store and delete records, and raw bytes, to the gateways of a system that it starts itself, and
+compares each response with the contract: the tools' schemas, visibility, rights, refused lines and limits. Then it sends a tenth as many alone, which measures how long they hold the event loop of
 each process: at most 20 ms in one turn (the least of several tries). So are the greatest inputs of each route, tool and import. The same seed
 generates the same requests. It runs on Linux.
 

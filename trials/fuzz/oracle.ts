@@ -111,9 +111,11 @@ function rpcError({ rpcId }: Fuzzed, status: number, id: unknown, error: object,
   return `${status} rpc ${String(code)}`;
 }
 
-function envelopeProblems({ status, headers, json }: WireResponse): string[] {
+/** @param more further properties of the error */
+export function envelopeProblems({ status, headers, json }: WireResponse, more: string[] = []): string[] {
   const { error } = (json ?? {}) as { error?: { code: string; message: unknown; request_id: string } };
-  if (!error || Object.keys(json as object).join() !== 'error' || Object.keys(error).join() !== 'code,message,request_id')
+  const properties = ['code', 'message', 'request_id', ...more].join();
+  if (!error || Object.keys(json as object).join() !== 'error' || Object.keys(error).join() !== properties)
     return ['no envelope'];
   const found: string[] = [];
   const code = CODE_OF[status] ?? (status >= 500 ? 'internal_error' : status === 403 ? 'unauthorized' : 'bad_request');

@@ -88,7 +88,7 @@ const MAX_HEAD = 16 * 1024;
 const MARGIN = 400;
 
 /** Changes the expected outcome of a request whose request line and headers are too large: it is refused before all other checks. */
-export function bounded(request: Fuzzed): Fuzzed {
+export function bounded<T extends Sent & { expected: string[] }>(request: T): T {
   const { length } = headOf(request);
   if (length > MAX_HEAD + MARGIN) return { ...request, expected: ['431'] };
   return length > MAX_HEAD - MARGIN ? { ...request, expected: [...request.expected, '431'] } : request;

@@ -5,6 +5,9 @@ import type { Greatest } from './greatest.ts';
 import { longestHold, slowness, type Held, type Measured } from './loop-time.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
+import { examineRecords } from './record-oracle.ts';
+import type { RecordRequest } from './record-parts.ts';
+import { recordRequests } from './record-requests.ts';
 import { bytesOf, show, type Fuzzed } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
@@ -35,13 +38,14 @@ export interface Slow extends Held {
   input: string;
 }
 
-type Drawn = Fuzzed | Raw;
+type Drawn = Fuzzed | RecordRequest | Raw;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
   const { requests, seed, concurrency, alone } = config;
   const tools = await listTools(system);
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
-    { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 19 },
+    { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 15 },
+    { arbitrary: recordRequests(system.api, system.keys), weight: 4 },
     { arbitrary: rawRequests(system), weight: 1 },
   );
   const oracle = new Oracle(tools);
@@ -115,8 +119,9 @@ async function listTools({ tools, users }: FuzzSystem): Promise<ListedTool[]> {
   return (json as { result: { tools: ListedTool[] } }).result.tools;
 }
 
-async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
+async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed | RecordRequest): Promise<Verdict> {
   try {
+    if (request.target.startsWith('/v1/')) return examineRecords(request, await sendRequest(system.api, request));
     return oracle.examine(request, await sendRequest(system.tools, request));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;

@@ -11,6 +11,7 @@ import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import type { Credential } from './request.ts';
 import { WITH_TURNS } from './loop-time.ts';
+import { createRecordKeys } from './record-keys.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
 
 /** A system whose organizations hold records with the same ids, and credentials of theirs. */
@@ -50,6 +51,8 @@ export async function fill(operator: Connection, { api, tools }: { api: string; 
     tools,
     /** `Authorization` of a key of `alpha`. */
     key: `Bearer ${await createKey(operator, 'alpha')}`,
+    /** Keys that write records of other organizations. */
+    keys: await createRecordKeys(operator),
     users: await Promise.all([
       ...ids.map((id) => user(id, EMAILS.ann, [])),
       user('alpha', EMAILS.bob, []),
@@ -83,39 +86,8 @@ export async function startFuzzSystem(databaseUrl: string) {
     await rm(probes, { recursive: true, force: true });
   };
   try {
-    await load(
-      operator,
-      ORGANIZATIONS.flatMap((organization) => recordsOf(organization)),
-    );
-    const ids = ORGANIZATIONS.map(({ id }) => id);
-    const user = async (id: string, email: string, scopes: string[]): Promise<Credential> => ({
-      name: `${email} of ${id}`,
-      header: `Bearer ${await createToken(operator, id, email, { scopes, expiresInSeconds: 86_400 })}`,
-      isUsable: true,
-      foreign: [
-        ...ids.filter((other) => other !== id).map((other) => `mark-${other}`),
-        ...(email === EMAILS.ann ? [] : [SECRET_MARK]),
-      ],
-      scopes: scopes.length > 0 ? scopes : ['calls:read', 'projects:read', 'entities:read'],
-      isScarce: id === 'scarce',
-    });
-    return {
-      /** `host:port`. So is `tools`. */
-      api: new URL(processes.api).host,
-      tools: processes.tools,
-      /** `Authorization` of a key of `alpha`. */
-      key: `Bearer ${await createKey(operator, 'alpha')}`,
-      users: await Promise.all([
-        ...ids.map((id) => user(id, EMAILS.ann, [])),
-        user('alpha', EMAILS.bob, []),
-        user('alpha', EMAILS.ann, ['calls:read']),
-        user('beta', EMAILS.ann, ['projects:read', 'entities:read']),
-      ]),
-      pids: processes.pids,
-      probes,
-      operator,
-      stop,
-    };
+    const filled = await fill(operator, { api: new URL(processes.api).host, tools: processes.tools });
+    return { ...filled, pids: processes.pids, probes, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -61,13 +61,16 @@ CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s
 {{- if ne (include "call-research.tlsMode" $root) "off" }}
 CRS_TLS_DIR: /etc/crs/tls
 {{- end }}
-{{ include "call-research.trustedEnv" $root }}
 {{- end }}
 
 {{/* The setting that names the files of `trustedCertificates`. */}}
 {{- define "call-research.trustedEnv" -}}
 {{- if .Values.trustedCertificates }}
-NODE_EXTRA_CA_CERTS: /etc/crs/trusted/0.crt
+{{- $files := list }}
+{{- range $at, $_ := .Values.trustedCertificates }}
+{{- $files = append $files (printf "/etc/crs/trusted/%d.crt" $at) }}
+{{- end }}
+CRS_TRUSTED_CERTIFICATES: {{ join "," $files }}
 {{- end }}
 {{- end }}
 
@@ -298,6 +301,7 @@ resources:
 {{- define "call-research.config" -}}
 {{- $values := .root.Values }}
 {{- $config := include "call-research.addresses" (dict "root" .root "dependsOn" .spec.dependsOn) | fromYaml }}
+{{- $config = merge $config (include "call-research.trustedEnv" .root | fromYaml) }}
 {{- $listeners := .spec.listeners }}
 {{- /* A socket on :: also accepts IPv4, but some nodes have no IPv6. */}}
 {{- $ipv6 := or (has "IPv6" .settings.service.ipFamilies) (contains "DualStack" .settings.service.ipFamilyPolicy) }}

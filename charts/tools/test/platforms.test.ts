@@ -109,6 +109,15 @@ test('on EKS, load balancers check the health of gateways at a port that the net
     expect(outside(manifests, gateway, 'ingress')).toContain('10.0.0.0/16:9090');
   }
   expect(outside(manifests, 'calls', 'ingress')).not.toContain('10.0.0.0/16:9090');
+  // The balancer sends requests to a stopping pod until it has noticed.
+  for (const [service, seconds] of [
+    ['api-gateway', 60],
+    ['tool-gateway', 60],
+    ['calls', 5],
+  ] as const)
+    expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.spec.containers[0].lifecycle.preStop).toEqual({
+      sleep: { seconds },
+    });
 });
 
 test('on GKE, every pod that uses the database, Jobs included, has a Cloud SQL proxy, and each gateway has a health check', async () => {

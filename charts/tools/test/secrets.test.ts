@@ -53,8 +53,13 @@ test('with secretsAsFiles, a service gets its secrets as files, and no pod has o
 
 test('every pod trusts the certificates of every source, which may be a ConfigMap or a key of a Secret', async () => {
   const trustedCertificates = [{ configMap: 'corporate', key: 'bundle.pem' }, { secret: 'cluster-ca' }];
-  const trusting = pods(await render({ files: TRIAL, values: { trustedCertificates } }));
-  for (const { name, spec } of trusting.filter((pod) => !pod.name.endsWith('-tls-renewal'))) {
+  const manifests = await render({ files: TRIAL, values: { trustedCertificates } });
+  const files = { CRS_TRUSTED_CERTIFICATES: '/etc/crs/trusted/0.crt,/etc/crs/trusted/1.crt' };
+  for (const service of Object.keys(SECRETS))
+    expect(find(manifests, 'ConfigMap', `${NAME}-${service}`).data).toMatchObject(files);
+  const { env } = find(manifests, 'Job', `${NAME}-install`).spec.template.spec.containers[0];
+  expect(env).toContainEqual({ name: 'CRS_TRUSTED_CERTIFICATES', value: files.CRS_TRUSTED_CERTIFICATES });
+  for (const { name, spec } of pods(manifests).filter((pod) => !pod.name.endsWith('-tls-renewal'))) {
     const volume = (spec.volumes as Manifest[]).find((each) => each.name === 'trusted');
     expect([name, volume?.projected.sources]).toEqual([
       name,

@@ -8,7 +8,7 @@ import { waitForDatabase } from '../src/database.ts';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
-import { emptyTarget, LABELS, log, query } from './_installation.ts';
+import { emptyTarget, log, METADATA, query } from './_installation.ts';
 
 const target = emptyTarget();
 
@@ -55,7 +55,7 @@ describe('the database', () => {
     const adminPasswordFile = join(folder, 'token');
     const url = new URL(target.database.url);
     [url.username, url.password] = ['tokens', ''];
-    const store = kubernetesSecrets(target.cluster.cluster, 'crs', LABELS);
+    const store = kubernetesSecrets(target.cluster.cluster, 'crs', METADATA);
     const rotate = async (token: string) => {
       await query(target.postgres.url, `alter role tokens password '${token}'`);
       await writeFile(adminPasswordFile, `${token}\n`);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
-import { emptyTarget, LABELS, log, query } from './_installation.ts';
+import { emptyTarget, log, METADATA, query } from './_installation.ts';
 
 const target = emptyTarget();
 const SERVICES = ['auth', 'projects', 'calls', 'entities'];
@@ -14,7 +14,7 @@ function as(role: string): string {
 }
 const asSuperuser = <Row>(statement: string) => query<Row>(target.postgres.url, statement);
 const installWithoutRoles = (adminUrl: string) =>
-  install({ adminUrl, manageRoles: false }, kubernetesSecrets(target.cluster.cluster, 'crs', LABELS), log);
+  install({ adminUrl, manageRoles: false }, kubernetesSecrets(target.cluster.cluster, 'crs', METADATA), log);
 const errorOf = (work: Promise<void>) =>
   work.then(
     () => '',

@@ -6,6 +6,8 @@ import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import type { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import type { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';
@@ -17,9 +19,9 @@ export type RecordsClient = ServiceClient<RecordsServiceService>;
 /** Dependencies of the routes. */
 export interface Context {
   auth: ServiceClient<AuthServiceService & RecordsServiceService>;
-  calls: ServiceClient<CallsServiceService & RecordsServiceService>;
-  projects: ServiceClient<ProjectsServiceService & RecordsServiceService>;
-  entities: RecordsClient;
+  calls: ServiceClient<CallsServiceService & FeedServiceService & RecordsServiceService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService & RecordsServiceService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService & RecordsServiceService>;
   limiter: RateLimiter;
   /** Slots of bodies of records. */
   bodies: FairQueue;
@@ -35,7 +37,7 @@ export interface Route {
   access: KeyAccess | undefined;
   /** The function's name in generated clients. */
   operationId: string;
-  tag: 'Calls' | 'Projects' | 'Records' | 'About';
+  tag: 'Calls' | 'Projects' | 'Entities' | 'Records' | 'About';
   summary: string;
   description: string;
   path?: z.ZodObject;

@@ -25,8 +25,8 @@ const ABOVE_TENANTS = [
   'auth.throttles',
   'auth.token_keys',
 ];
-/** They map an assertion issuer, an e-mail domain and a key to its organization. Auth reads these tables before it knows the tenant. */
-const DIRECTORIES = ['auth.assertion_issuers', 'auth.domain_directory', 'auth.key_directory'];
+/** They map an assertion issuer, an e-mail domain, a key and a SCIM token to its organization. Auth reads these tables before it knows the tenant. */
+const DIRECTORIES = ['auth.assertion_issuers', 'auth.domain_directory', 'auth.key_directory', 'auth.scim_token_directory'];
 
 describe('every table of every service', () => {
   const tables = (where: string) =>
@@ -45,7 +45,7 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('has row-level security, forced for its owner too, except for the three directories', async () => {
+  it('has row-level security, forced for its owner too, except for the four directories', async () => {
     expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
   });
 
@@ -91,10 +91,11 @@ describe('every key and index', () => {
       where ${OURS} and c.relkind in ('r', 'p') and not coalesce(${startsWithOrganization}, false)
         and n.nspname || '.' || c.relname <> all (array['${ABOVE_TENANTS.join("','")}']) order by 1`);
     expect(others).toEqual([
-      'auth.assertion_issuers_pkey', // read before the tenant is known, like the other two directories
+      'auth.assertion_issuers_pkey', // read before the tenant is known, like the other three directories
       'auth.audit_by_time', // the trail of all organizations, for operators above them
       'auth.domain_directory_pkey',
       'auth.key_directory_pkey',
+      'auth.scim_token_directory_pkey',
     ]);
   });
 

@@ -64,8 +64,12 @@ describe('suspending an organization', () => {
   it('refuses its keys, tokens, connections, sessions and passwords, and resuming admits them again', async () => {
     const [acmes, globexes] = [await gainAccess(acme), await gainAccess(globex)];
     expect(await acmes()).toEqual(every(true));
+    const accepted = () => world.rows(`select 1 from auth.audit where organization = $1 and action = 'sign-in.accept'`, [acme]);
+    const before = await accepted();
     await suspend();
     expect(await acmes()).toEqual(every(false));
+    // The right password is refused as a wrong one is.
+    expect(await accepted()).toEqual(before);
     expect(await globexes()).toEqual(every(true));
     await suspend();
     await resume();

@@ -1,6 +1,8 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
 import { withOperator } from './command.ts';
+import { accessReviewCommand } from './commands/access-review.ts';
+import { applyCommand } from './commands/apply.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -12,9 +14,11 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
+import { tenantsCommands } from './commands/tenants.ts';
 import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
 import { describe } from './failure.ts';
@@ -48,10 +52,14 @@ export function createProgram(): Command {
     memberCommands,
     keyCommands,
     tokenCommands,
+    scimCommands,
     clientCommands,
     signingKeyCommands,
     secretCommands,
     operatorCommands,
+    applyCommand,
+    tenantsCommands,
+    accessReviewCommand,
     auditCommand,
     statusCommand,
     convertCommand,

@@ -17,6 +17,21 @@ export function connectionTo(url: string, passwordFile?: string): Connection {
   return { ...parseIntoClientConfig(url), ...(passwordFile !== undefined && { password: () => readSecret(passwordFile) }) };
 }
 
+/** Returns a class of clients that read the certificate files of the URL, such as `sslrootcert`, again for each connection. They may be renewed. */
+export function clientOf(url: string, passwordFile?: string): typeof Client {
+  let current = connectionTo(url, passwordFile);
+  return class extends Client {
+    constructor(config?: string | ClientConfig) {
+      try {
+        current = connectionTo(url, passwordFile);
+      } catch {
+        // A file is missing at this moment: the former content may still do.
+      }
+      super({ ...(config as ClientConfig), ...current });
+    }
+  };
+}
+
 export function adminConnection({ adminUrl, adminPasswordFile }: AdminDatabase): Connection {
   return connectionTo(adminUrl, adminPasswordFile);
 }

@@ -45,11 +45,11 @@ export async function putBody(
   const callId = callIdOf(request, response);
   await withRecords(context, request, response, LIMITS, async (body) => {
     parseQuery(request.url, NO_PARAMETERS);
-    checkId(callId);
     const parsed = await readEnvelope(body);
     if ('reason' in parsed) throw invalid('body', parsed.reason);
     const determined = parsed.record.names.find((name) => DETERMINED.includes(name));
     if (determined !== undefined) throw invalid(determined, 'must be absent: the path and the method of the request say it');
+    checkId(callId);
     const properties = propertiesOf(callId, response, { ...(merge && { merge }) });
     const bytes = parsed.record.names.length > 0 ? withProperties(body, properties) : Buffer.from(JSON.stringify(properties));
     const result = await putLine(context, response, bytes, properties);

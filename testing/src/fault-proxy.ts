@@ -1,6 +1,7 @@
 import { createServer, request as send, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What the proxy does to one request. Absent: it forwards the request and the response. */
 export type Fault =
@@ -8,6 +9,8 @@ export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string }
   /** The service gets the request. The proxy cuts the connection before the response, or in the middle of its body. */
   | { cut: 'before' | 'inside' }
+  /** The service gets a part of the request's body, from none (0) to all (1). After this many milliseconds, the proxy cuts both connections. */
+  | { abandon: number; afterMs: number }
   /** The proxy holds the request for this many milliseconds, then cuts the connection. */
   | { hang: number }
   /** The proxy changes the response body. */
@@ -57,6 +60,10 @@ export async function startProxy(target: string): Promise<Proxy> {
       exchange.status = fault.status;
       return void response.writeHead(fault.status, fault.headers).end(fault.body ?? '');
     }
+    if (fault && 'abandon' in fault) {
+      await abandon(method, path, headers, body.subarray(0, body.length * fault.abandon), fault.afterMs);
+      return void response.destroy();
+    }
     const upstream = await forward(method, path, headers, body);
     if (!upstream || (fault && 'cut' in fault && fault.cut === 'before')) return void response.destroy();
     const { 'transfer-encoding': _, 'content-length': __, connection: ___, ...passed } = upstream.headers;
@@ -66,6 +73,16 @@ export async function startProxy(target: string): Promise<Proxy> {
     response.writeHead(upstream.status, { ...passed, ...(hasBody && { 'content-length': text.length }) });
     if (!fault || !('cut' in fault)) return void response.end(hasBody ? text : undefined);
     response.write(text.subarray(0, text.length / 2), () => response.destroy());
+  }
+
+  /** Sends the service a request with this part of its body, and cuts the connection. */
+  async function abandon(method: string, path: string, headers: IncomingHttpHeaders, part: Buffer, afterMs: number) {
+    const request = send({ hostname, port, method, path, headers });
+    request.on('error', () => {}).on('response', (response) => response.on('error', () => {}).resume());
+    request.flushHeaders();
+    request.write(part);
+    await sleep(afterMs);
+    request.destroy();
   }
 
   /** Forwards a request. @returns undefined if the service can't be reached */

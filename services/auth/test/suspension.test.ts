@@ -1,6 +1,7 @@
 import { createApiKey } from '@crs/kit/api-key';
 import { createToken } from '@crs/testing/credentials';
 import { runCrs } from '@crs/testing/run-crs';
+import { openDirectory } from '@crs/testing/scim';
 import { tenant } from '@crs/testing/world';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANN, failureOf, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
@@ -41,6 +42,7 @@ const audiences = ['calls'];
 async function gainAccess(id: string) {
   const browser = new Browser(world.stack.addresses.authHttp);
   const { clientId, tokens } = await connectAssistant(browser, person(id));
+  const directory = await openDirectory(world.operator, world.stack.addresses.tools, id);
   const [apiKey, accessToken] = [await world.createKey(id), await createToken(world.operator, id, ANN)];
   return async () => {
     const fresh = new Browser(world.stack.addresses.authHttp);
@@ -50,6 +52,7 @@ async function gainAccess(id: string) {
       token: await isGood(world.auth.authenticateToken({ accessToken, audiences })),
       connection: await isGood(world.auth.authenticateToken({ accessToken: tokens.access_token, audiences })),
       refreshToken: (await refresh(browser, clientId, tokens.refresh_token)).status === 200,
+      directory: (await directory('GET', '/Users')).status === 200,
       session: !(await browser.open('/connections')).page.text.includes('name="email"'),
       password: (await signIn(fresh, start.page, person(id))).page.text.includes('value="allow"'),
     };
@@ -57,11 +60,11 @@ async function gainAccess(id: string) {
 }
 const every = (value: boolean) => ({
   ...{ key: value, token: value, connection: value },
-  ...{ refreshToken: value, session: value, password: value },
+  ...{ refreshToken: value, session: value, password: value, directory: value },
 });
 
 describe('suspending an organization', () => {
-  it('refuses its keys, tokens, connections, sessions and passwords, and resuming admits them again', async () => {
+  it('refuses its keys, tokens, connections, sessions, passwords and directory, and resuming admits them again', async () => {
     const [acmes, globexes] = [await gainAccess(acme), await gainAccess(globex)];
     expect(await acmes()).toEqual(every(true));
     const accepted = () => world.rows(`select 1 from auth.audit where organization = $1 and action = 'sign-in.accept'`, [acme]);

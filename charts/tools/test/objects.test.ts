@@ -7,12 +7,12 @@ import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 const NAME = 'crs-call-research';
 const objects = async (name: string): Promise<Manifest[]> => {
   const file = new URL(`../../call-research/examples/objects/${name}.yaml`, import.meta.url);
-  return parseAllDocuments(await readFile(file, 'utf8')).map((document) => document.toJS() as Manifest);
+  return parseAllDocuments(await readFile(file, 'utf8')).map((document): Manifest => document.toJS());
 };
 
 /** The names of the Secrets that pods use, as variables or volumes. */
 const usedSecrets = (manifests: Manifest[]) =>
-  new Set(
+  new Set<string>(
     pods(manifests).flatMap(({ spec }) => [
       ...(spec.volumes ?? []).flatMap(({ secret, projected }: Manifest) => [
         ...(secret ? [secret.secretName as string] : []),

@@ -15,7 +15,8 @@ export function randomTenants(seed: number, count: number): { states: State[]; p
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
   const some = <T>(items: readonly T[]) => items.filter(() => random() < 0.5);
   const maybe = <T>(field: string, value: () => T) => (random() < 0.7 ? { [field]: value() } : {});
-  const rate = () => (random() < 0.5 ? `${1 + below(1e6)}/${1 + below(86_400)}` : { requests: 1 + below(1e9), period_seconds: 1 + below(86_400) });
+  const rate = () =>
+    random() < 0.5 ? `${1 + below(1e6)}/${1 + below(86_400)}` : { requests: 1 + below(1e9), period_seconds: 1 + below(86_400) };
   const times = <T>(most: number, make: (i: number) => T) => Array.from({ length: below(most + 1) }, (_, i) => make(i));
 
   const oidcOf = (id: string) => ({
@@ -51,8 +52,12 @@ export function randomTenants(seed: number, count: number): { states: State[]; p
           ...maybe('expires_at', () => pick([null, '2099-01-01T00:00:00+02:00', '2050-06-30T12:00:00.1234Z'])),
         })),
       ),
-      ...maybe('scim_tokens', () => times(2, (k) => ({ sha256: sha256(`token ${k} of ${id}`), ...maybe('label', () => pick(TEXTS)) }))),
-      ...maybe('group_maps', () => some(PROJECTS).map((project_id) => ({ group: pick(TEXTS), project_id, role: pick(['lead', 'member']) }))),
+      ...maybe('scim_tokens', () =>
+        times(2, (k) => ({ sha256: sha256(`token ${k} of ${id}`), ...maybe('label', () => pick(TEXTS)) })),
+      ),
+      ...maybe('group_maps', () =>
+        some(PROJECTS).map((project_id) => ({ group: pick(TEXTS), project_id, role: pick(['lead', 'member']) })),
+      ),
     };
   });
   return { states, projectIds: PROJECTS };

@@ -20,11 +20,15 @@ beforeAll(async () => {
 });
 
 const crs = (...args: string[]) => runCrs(world, args);
-const review = async (id: string) => (JSON.parse((await crs('access-review', '--org', id, '--json')).stdout) as { data: Record<string, string | null>[] }).data;
+const review = async (id: string) =>
+  (JSON.parse((await crs('access-review', '--org', id, '--json')).stdout) as { data: Record<string, string | null>[] }).data;
 
 it('lists who may see what, by whom it was given and its last use, in one organization', async () => {
   await crs('member', 'add', '--org', ACME, '--project', BETA, '--user', ANN, '--role', 'member');
-  await world.query(`insert into auth.groups (organization, group_id, name, name_folded) values ($1, $2, 'Boxes', 'boxes')`, [ACME, ALPHA]);
+  await world.query(`insert into auth.groups (organization, group_id, name, name_folded) values ($1, $2, 'Boxes', 'boxes')`, [
+    ACME,
+    ALPHA,
+  ]);
   await world.query(
     'insert into auth.group_members (organization, group_id, user_id) select organization, $2, user_id from auth.users where organization = $1 and email = $3',
     [ACME, ALPHA, BOB],
@@ -39,7 +43,15 @@ it('lists who may see what, by whom it was given and its last use, in one organi
   await world.query(`update auth.grants set last_used_at = '2026-01-02T03:04:05Z' where organization = $1`, [ACME]);
 
   const time = expect.stringMatching(/^20\d\d-.*Z$/) as unknown;
-  const row = (fields: object) => ({ project: null, role: null, source: null, given_by: null, since: null, last_use: null, ...fields });
+  const row = (fields: object) => ({
+    project: null,
+    role: null,
+    source: null,
+    given_by: null,
+    since: null,
+    last_use: null,
+    ...fields,
+  });
   const bob = { kind: 'user', who: BOB, last_use: '2026-01-02T03:04:05.000Z' };
   await expect.poll(async () => (await review(ACME)).at(-1)!['last_use']).not.toBeNull();
   expect(await review(ACME)).toEqual([
@@ -48,7 +60,15 @@ it('lists who may see what, by whom it was given and its last use, in one organi
     row({ kind: 'user', who: ANN, project: BETA, role: 'member', source: 'records', given_by: 'local', since: time }),
     row({ ...bob, project: ALPHA, role: 'lead', source: 'records', since: time }),
     row({ ...bob, project: BETA, role: 'lead', source: 'directory', given_by: 'Boxes', since: time }),
-    row({ kind: 'key', who: `${keyId} erp`, role: 'read ingest', source: 'operator', given_by: 'local', since: time, last_use: time }),
+    row({
+      kind: 'key',
+      who: `${keyId} erp`,
+      role: 'read ingest',
+      source: 'operator',
+      given_by: 'local',
+      since: time,
+      last_use: time,
+    }),
   ]);
   expect((await review(GLOBEX)).map(({ who, project: id, role }) => [who, id, role])).toEqual([
     [CY, null, null],

@@ -131,7 +131,10 @@ organizations:
 
   it('prints the JSON Schema', async () => {
     const { status, stdout } = await crs(['apply', '--schema']);
-    expect({ status, title: (JSON.parse(stdout) as { title: string }).title }).toEqual({ status: 0, title: 'Organizations for crs apply' });
+    expect({ status, title: (JSON.parse(stdout) as { title: string }).title }).toEqual({
+      status: 0,
+      title: 'Organizations for crs apply',
+    });
   });
 });
 

@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => Promise.all([original?.close(), copy?.close()]));
 
 const apply = (world: AuthWorld, file: string, option: string) => runCrs(world, ['apply', '-f', '-', option, '--json'], file);
-const exported = async (world: AuthWorld, ...options: string[]) => (await runCrs(world, ['tenants', 'export', ...options])).stdout;
+const exported = async (world: AuthWorld, ...options: string[]) =>
+  (await runCrs(world, ['tenants', 'export', ...options])).stdout;
 const DONE = { status: 0, stderr: '' };
 
 it('200 random tenants, applied, exported and applied to an empty installation, are equal there, and applied again nothing changes', async () => {
@@ -33,7 +34,10 @@ it('200 random tenants, applied, exported and applied to an empty installation, 
   expect(await exported(copy)).toBe(yaml);
 
   const json = await exported(original, '--json');
-  expect((JSON.parse(json) as { organizations: { group_maps: object[] }[] }).organizations.flatMap(({ group_maps: maps }) => maps).length).toBeGreaterThan(50);
+  expect(
+    (JSON.parse(json) as { organizations: { group_maps: object[] }[] }).organizations.flatMap(({ group_maps: maps }) => maps)
+      .length,
+  ).toBeGreaterThan(50);
   for (const world of [original, copy])
     for (const again of [file, yaml, json]) expect(await apply(world, again, '--plan')).toMatchObject(DONE);
   const changes = `select count(*)::integer as count from auth.audit where action not in ('tenant.plan', 'tenant.export', 'organization.list')`;

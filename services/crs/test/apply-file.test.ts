@@ -35,12 +35,14 @@ describe('a file of tenants', () => {
     const [entry] = await read('organizations: [{ id: a, oidc: { client_secret_file: secret } }]');
     expect(entry!.clientSecret).toBe('hush');
     writeFileSync(join(dir, 'empty'), '\n');
-    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: empty } }]')).toMatch(/^1:51: .*client_secret_file: the file is empty/);
+    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: empty } }]')).toMatch(
+      /^1:51: .*client_secret_file: the file is empty/,
+    );
     expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: none } }]')).toMatch(/^1:51: .*\(ENOENT\)/);
   });
 
   it.each([
-    ['', "1:1: must have a list"],
+    ['', '1:1: must have a list'],
     ['- a', '1:1: must have a list "organizations"'],
     ['organizations: {}', '1:1: must have a list'],
     ['organizations: [a]', '1:17: organizations[0]: must be an object'],
@@ -59,13 +61,18 @@ describe('a file of tenants', () => {
   });
 
   it('has neither numbers that JSON lacks nor properties that change its prototype', async () => {
-    const [value] = await values('organizations: [{ id: a, delete_limit: .inf, name: .nan, __proto__: { write_surface: true } }]');
+    const [value] = await values(
+      'organizations: [{ id: a, delete_limit: .inf, name: .nan, __proto__: { write_surface: true } }]',
+    );
     expect(value).toEqual({ id: 'a', delete_limit: '.inf', name: '.nan', ['__proto__']: { write_surface: true } });
     expect((value as { write_surface?: boolean }).write_surface).toBeUndefined();
   });
 
   it('is bounded', async () => {
-    const bomb = ['a: &a [x, x]', ...Array.from({ length: 40 }, (_, i) => `b${i}: &b${i} [*${i ? `b${i - 1}` : 'a'}, *${i ? `b${i - 1}` : 'a'}]`)];
+    const bomb = [
+      'a: &a [x, x]',
+      ...Array.from({ length: 40 }, (_, i) => `b${i}: &b${i} [*${i ? `b${i - 1}` : 'a'}, *${i ? `b${i - 1}` : 'a'}]`),
+    ];
     expect(await problem(bomb.join('\n'))).toContain('aliases are not allowed');
     expect(await problem(`organizations: ${'['.repeat(200_000)}`)).not.toBe('none');
     expect(await problem(Buffer.alloc(8 * 1024 * 1024 + 1, '#'))).toContain('must have at most');
@@ -81,7 +88,22 @@ describe('a file of tenants', () => {
 });
 
 it('printed YAML is read as the same values, by readers of YAML 1.1 too, and has no character that controls a terminal', async () => {
-  const names = ['on', '1e3', '12:30', 'a\nb\n', '\u001b[31m', '\u202e', ' x ', '#', 'é', '~', '[', "it's", '"'.repeat(100), 'w '.repeat(200)];
+  const names = [
+    'on',
+    '1e3',
+    '12:30',
+    'a\nb\n',
+    '\u001b[31m',
+    '\u202e',
+    ' x ',
+    '#',
+    'é',
+    '~',
+    '[',
+    "it's",
+    '"'.repeat(100),
+    'w '.repeat(200),
+  ];
   const organizations = names.map((name, i) => ({ id: `a${i}`, name, keys: [] }));
   const text = toYaml({ organizations });
   expect(await values(text)).toEqual(organizations);

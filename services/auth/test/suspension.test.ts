@@ -42,6 +42,7 @@ async function gainAccess(id: string) {
   const browser = new Browser(world.stack.addresses.authHttp);
   const { clientId, tokens } = await connectAssistant(browser, person(id));
   const [apiKey, accessToken] = [await world.createKey(id), await createToken(world.operator, id, ANN)];
+  const { secret: scimToken } = await world.operator.auth.createScimToken({ label: '' }, await world.operate(id));
   return async () => {
     const fresh = new Browser(world.stack.addresses.authHttp);
     const start = await fresh.open(authorizePath(clientId, pkce().challenge));
@@ -49,6 +50,7 @@ async function gainAccess(id: string) {
       key: await isGood(world.auth.authenticateKey({ apiKey, audiences })),
       token: await isGood(world.auth.authenticateToken({ accessToken, audiences })),
       connection: await isGood(world.auth.authenticateToken({ accessToken: tokens.access_token, audiences })),
+      directory: await isGood(world.auth.authenticateScimToken({ scimToken })),
       refreshToken: (await refresh(browser, clientId, tokens.refresh_token)).status === 200,
       session: !(await browser.open('/connections')).page.text.includes('name="email"'),
       password: (await signIn(fresh, start.page, person(id))).page.text.includes('value="allow"'),
@@ -56,12 +58,12 @@ async function gainAccess(id: string) {
   };
 }
 const every = (value: boolean) => ({
-  ...{ key: value, token: value, connection: value },
+  ...{ key: value, token: value, connection: value, directory: value },
   ...{ refreshToken: value, session: value, password: value },
 });
 
 describe('suspending an organization', () => {
-  it('refuses its keys, tokens, connections, sessions and passwords, and resuming admits them again', async () => {
+  it('refuses its keys, tokens, connections, directory, sessions and passwords, and resuming admits them again', async () => {
     const [acmes, globexes] = [await gainAccess(acme), await gainAccess(globex)];
     expect(await acmes()).toEqual(every(true));
     const accepted = () => world.rows(`select 1 from auth.audit where organization = $1 and action = 'sign-in.accept'`, [acme]);

@@ -24,14 +24,14 @@ export function lookUpScimToken(digest: Buffer): Statement<{ organization: strin
   };
 }
 
-/** No row once the token is revoked, or its organization's deletion has begun. */
+/** No row once the token is revoked, or its organization is suspended or its deletion has begun. */
 export function findLiveScimToken(organization: string, tokenId: string): Statement<{ usageIsStale: boolean }> {
   return {
     name: 'find_live_scim_token',
     row: { usageIsStale: column.boolean },
     text: `select (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.scim_tokens t join auth.organizations o using (organization)
-      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null and o.erasing_at is null`,
+      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, tokenId],
   };
 }

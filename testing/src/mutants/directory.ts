@@ -15,14 +15,14 @@ export const directory: Mutation[] = [
     file: STORE,
     find: ` and disabled_by = 'directory' returning`,
     replace: ' returning',
-    tests: ORACLE,
+    tests: USERS,
   },
   {
     name: 'the directory takes over users whom an operator disabled',
     file: STORE,
     find: `disabled_by = coalesce(disabled_by, 'directory')`,
     replace: `disabled_by = 'directory'`,
-    tests: ORACLE,
+    tests: USERS,
   },
   {
     name: 'a deactivated user keeps tokens',

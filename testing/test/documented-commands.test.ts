@@ -28,9 +28,8 @@ function unknownWord(words: string[]): string | undefined {
     const option = /^--[a-z-]+/.exec(word)?.[0];
     if (option !== undefined) {
       if (!known.has(option)) return word;
-    } else if (command.commands.length > 0 && /^[a-z-]+$/.test(word)) {
-      const names = word.split('|');
-      const next = command.commands.find((each) => names.includes(each.name()));
+    } else if (command.commands.length > 0 && /^[a-z][a-z-]*$/.test(word)) {
+      const next = command.commands.find((each) => each.name() === word);
       if (!next) return word;
       command = next;
       for (const { long } of command.options) known.add(long);

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Returns the pattern of test files with this suffix before `.test.ts`. */
-const endingWith = (suffix: string) => `**/test/**/*.${suffix}.test.ts`;
+const endingWith = (suffix: string) => `**/{src,test}/**/*.${suffix}.test.ts`;
 /** Set by `.ci/openapi/run`. */
 const RECORDED = process.env['CRS_TEST_REST_PROXY'] ? ['testing/src/check-exchanges.ts'] : [];
 const CHARTS = 'charts/tools/test/**/*.test.ts';
@@ -29,7 +29,7 @@ export default defineConfig({
       }),
       // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.
       project('traced', endingWith('traced'), { setupFiles: ['testing/src/start-telemetry.ts', ...RECORDED] }),
-      // These start OpenTelemetry with their own settings, which is possible only once per process.
+      // These replace the clock, or start OpenTelemetry with their own settings. Both would affect the system of a shared worker.
       project('alone', endingWith('alone'), { isolate: true }),
       // These kill processes, wait for real time or measure it. `.ci/run` runs them.
       ...(process.env['CRS_TEST_SLOW'] ? [project('slow', endingWith('slow'))] : []),

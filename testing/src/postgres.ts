@@ -12,6 +12,8 @@ export interface TestPostgres {
   /** URL of a database of the server, as superuser. */
   url: string;
   pid: number;
+  /** The file with PostgreSQL's log. */
+  logFile: string;
   /** Stops the server and deletes its data. */
   stop(): Promise<void>;
 }
@@ -35,6 +37,7 @@ export async function startTestPostgres(locale: Locale = { icu: 'en-US' }): Prom
     return {
       url: postgres.url,
       pid: postgres.pid,
+      logFile: join(dataDir, 'postgres/log'),
       stop: async () => {
         await postgres.stop();
         for (const path of [dataDir, postgres.cluster]) await rm(path, { recursive: true, force: true });

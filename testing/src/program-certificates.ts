@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Authority } from './certificate.ts';
+import type { Authority, Certificate } from './certificate.ts';
 import { PROCESS_NAMES, type ProcessesConfig } from './processes.ts';
 
 const PROGRAMS = [...PROCESS_NAMES, 'crs'] as const;
@@ -51,4 +51,12 @@ export class ProgramCertificates {
   #write(program: Program, file: string, content: string): void {
     writeFileSync(join(this.directoryOf(program), file), content);
   }
+}
+
+/** Writes a `CRS_TLS_DIR` with one certificate, whose CA it trusts. */
+export function certificateDirectory({ cert, key }: Certificate, trusted: Authority): { directory: string; remove: () => void } {
+  const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
+  const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': trusted.cert };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
+  return { directory, remove: () => rmSync(directory, { recursive: true }) };
 }

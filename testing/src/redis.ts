@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,6 +33,24 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
   const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory, ...more };
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return launch(listen, directory, options, 'Ready to accept connections');
+}
+
+/** Starts a Sentinel that watches a primary. */
+export async function startSentinel(
+  { name, port, password }: { name: string; port: number; password: string },
+  more: Record<string, string> = {},
+): Promise<RedisServer> {
+  const [listen] = (await freePorts(1)) as [number];
+  const directory = await mkdtemp(join(tmpdir(), 'crs-sentinel-'));
+  const file = join(directory, 'sentinel.conf');
+  const settings = Object.entries({ port: String(listen), bind: '127.0.0.1', ...more }).map(([key, value]) => `${key} ${value}`);
+  const watched = [`sentinel monitor ${name} 127.0.0.1 ${port} 1`, `sentinel auth-pass ${name} ${password}`];
+  await writeFile(file, [...settings, ...watched, ''].join('\n'));
+  return launch(listen, directory, [file, '--sentinel'], 'Sentinel ID is');
+}
+
+async function launch(listen: number, directory: string, options: string[], isReady: string): Promise<RedisServer> {
   const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const kill = () => child.kill('SIGKILL');
@@ -46,7 +64,7 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   const said: string[] = [];
   for await (const line of createInterface(child.stdout)) {
     said.push(line);
-    if (!line.includes('Ready to accept connections')) continue;
+    if (!line.includes(isReady)) continue;
     // Nobody reads the later output, but a full pipe would block Redis.
     child.stdout.resume();
     return { url: `redis://127.0.0.1:${listen}`, port: listen, pid: child.pid!, stop };

@@ -20,9 +20,15 @@ export type SendStatements = (tenant: Tenant, query: Query, connection: PoolClie
 export const ANN = 'ann@crs.example';
 export const BOB = 'bob@crs.example';
 export const PROJECT = '11111111-2222-4333-8444-555555555555';
+/** An entity and a project that were deleted long ago. */
+const DELETED = '22222222-2222-4333-8444-555555555555';
 export const CALL = 'call-same';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
+export const SCIM_TOKEN = 'scim_same';
+/** A group of the directory. Bob is a member, and by that of the project. */
+export const GROUP = 'Same';
+export const GROUP_ID = PROJECT;
 export const ISSUER = 'https://idp.example';
 export const SUBJECT = 'same';
 /** An issuer belongs to one organization. */
@@ -60,6 +66,8 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
     { type: 'call', ...of, id: 'call-deleted' },
     { type: 'call', ...of, id: 'call-deleted', deleted: true },
     { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
+    { type: 'entity', ...of, id: DELETED, project_id: PROJECT },
+    { type: 'entity', ...of, id: DELETED, deleted: true },
   ]);
   const oidcProvider = { issuer: ISSUER, clientId: 'crs', clientSecret: 'hush', domains: [`${id}.example`] };
   const operator = await world.operator.operator(id);
@@ -74,7 +82,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
 }
 
 /** Inserts by SQL the rows that no request creates, or that a request would create with other ids and times. */
-function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
+function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
   const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
@@ -86,12 +94,38 @@ function statementsOf({ id, annId }: Tenant): [string, ...unknown[]][] {
         values ($1, 'grant_own', $2, 'own', $1, '{}', now() + interval '1 day')`,
       annId,
     ],
+    ['insert into auth.scim_tokens (organization, token_id, digest, label) values ($1, $2, $3, $1)', SCIM_TOKEN, Buffer.from(id)],
+    ['insert into auth.scim_token_directory (organization, token_id, digest) values ($1, $2, $3)', SCIM_TOKEN, Buffer.from(id)],
+    [
+      'insert into auth.groups (organization, group_id, name, name_folded, external_id) values ($1, $2, $3, $4, $1)',
+      GROUP_ID,
+      GROUP,
+      GROUP.toLowerCase(),
+    ],
+    ['insert into auth.group_members (organization, group_id, user_id) values ($1, $2, $3)', GROUP_ID, bobId],
+    [
+      `insert into auth.group_maps (organization, name, name_folded, project_id, role) values ($1, $2, $3, $4, 'member')`,
+      GROUP,
+      GROUP.toLowerCase(),
+      PROJECT,
+    ],
+    [
+      `insert into auth.project_roles (organization, project_id, user_id, role, source) values ($1, $2, $3, 'member', 'directory')`,
+      PROJECT,
+      bobId,
+    ],
     ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
     [
       `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'b', $2)`,
       id,
     ],
-    [`update calls.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`],
+    [
+      'insert into projects.changes (organization, record_id, position, changed_at, deleted) values ($1, $2, 0, now(), true)',
+      DELETED,
+    ],
+    ...['calls', 'projects', 'entities'].map((service): [string] => [
+      `update ${service}.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`,
+    ]),
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
     [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
     [creation, CREATION.abandoned, PROJECT, LEASE, null, '0'],

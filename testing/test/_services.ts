@@ -26,10 +26,13 @@ export const SERVICES: Service[] = [
       'find_domain_owner',
       'find_issuer_owner',
       'insert_key_directory',
+      'insert_scim_token_directory',
       'look_up_key',
+      'look_up_scim_token',
       'release_domains',
       'release_issuers',
       'remove_keys',
+      'remove_scim_tokens',
     ],
     ofAll: [
       'delete_old_audit',

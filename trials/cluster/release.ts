@@ -78,8 +78,13 @@ export async function describePods(): Promise<string> {
 }
 
 export async function test(): Promise<string> {
-  const output = await helm(['test', RELEASE, '--logs', '--timeout', '5m'], { shown: true });
-  return output.trim().split('\n').at(-1)!;
+  try {
+    await helm(['test', RELEASE, '--timeout', '5m'], { shown: true });
+  } finally {
+    // Helm's --logs finds Pods only, not those of a Job.
+    say(await kubectl(['logs', `job/${NAME}-test`]));
+  }
+  return (await kubectl(['logs', `job/${NAME}-test`, '--tail=1'])).trim();
 }
 
 /** Upgrades the release with a changed setting of every service, so that each pod is replaced. */

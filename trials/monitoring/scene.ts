@@ -92,7 +92,10 @@ export async function startScene() {
       for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
         await writeFile(join(files, name), content);
       }
-      return { ...(await startSeparately('rate-limit', { CRS_TLS_DIR: files })), certificates: files };
+      return {
+        ...(await startSeparately('rate-limit', { CRS_TLS_DIR: files, CRS_TLS_PEER_DOMAIN: 'scene.test' })),
+        certificates: files,
+      };
     },
     /** Starts clients of all kinds. */
     traffic: (clients: number) =>

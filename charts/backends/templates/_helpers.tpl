@@ -18,6 +18,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- define "backends.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 999

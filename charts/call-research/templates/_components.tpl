@@ -3,7 +3,7 @@ The properties of each component that values can't change. Environment variables
   listeners: its ports by purpose
   dependsOn: the listeners of other components that it calls
   public: the key of its address in the value `publicUrls`
-  secret: whether it needs a Secret
+  secret: the keys of its Secret that it reads
   database.importConnections: the size of a second connection pool, which imports use. `databaseConnections` sets that of the first one
   redis: whether it connects to Redis
   outside: whether it connects to hosts outside the cluster
@@ -17,11 +17,11 @@ tool-gateway:
   listeners: { http: 8081, health: 50053 }
   public: tools
   dependsOn: { auth: [grpc, http], calls: [grpc], projects: [grpc], entities: [grpc], rate-limit: [grpc] }
-  secret: true
+  secret: [CRS_SECRET]
 auth:
   listeners: { grpc: 50051, admin: 50052, http: 8082, health: 50053 }
   dependsOn: {}
-  secret: true
+  secret: [DATABASE_URL, CRS_SECRET]
   # Imports of organizations and users are small, and use the first pool.
   database: { importConnections: 0 }
   # Fetches clients' metadata documents, and calls the organizations' OpenID providers.
@@ -29,17 +29,17 @@ auth:
 calls:
   listeners: { grpc: 50051, admin: 50052, health: 50053 }
   dependsOn: { auth: [grpc] }
-  secret: true
+  secret: [DATABASE_URL]
   database: { importConnections: 3 }
 projects:
   listeners: { grpc: 50051, admin: 50052, health: 50053 }
   dependsOn: { auth: [grpc] }
-  secret: true
+  secret: [DATABASE_URL]
   database: { importConnections: 3 }
 entities:
   listeners: { grpc: 50051, admin: 50052, health: 50053 }
   dependsOn: { auth: [grpc] }
-  secret: true
+  secret: [DATABASE_URL]
   database: { importConnections: 3 }
 rate-limit:
   listeners: { grpc: 50051, health: 50053 }
@@ -54,8 +54,10 @@ crs: &crs
 {{- if .Values.jobs }}
 job: *crs
 {{- end }}
+{{- if .Values.install.hook }}
 test:
   listeners: {}
   # The pod of `helm test`. It calls both gateways by HTTP, and runs `crs status`.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
+{{- end }}
 {{- end }}

@@ -13,37 +13,34 @@
 {{/* Selector labels, which never change during the life of a release. Takes (dict "root" $ "component" NAME). */}}
 {{- define "call-research.selector" -}}
 app.kubernetes.io/name: call-research
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* Labels of pods. They lack the chart's version, because a new chart alone must not restart pods. */}}
+{{/* Labels of pods. They lack the chart's version, because a new chart alone must not restart pods. Takes (dict "root" $ "component" NAME "labels"
+ADDITIONAL). */}}
 {{- define "call-research.podLabels" -}}
-{{ include "call-research.selector" . }}
-app.kubernetes.io/part-of: call-research
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $labels := dict "app.kubernetes.io/part-of" "call-research" "app.kubernetes.io/version" .root.Chart.AppVersion }}
+{{- mergeOverwrite $labels (deepCopy .root.Values.commonLabels) (.labels | default dict) (include "call-research.selector" . | fromYaml) | toYaml }}
 {{- end }}
 
-{{- define "call-research.labels" -}}
-{{ include "call-research.podLabels" . }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
-{{- end }}
-
-{{/* An object's annotations. Takes (dict "root" $ "own" ANNOTATIONS). */}}
-{{- define "call-research.annotations" }}
-{{- with merge (deepCopy (.own | default dict)) .root.Values.commonAnnotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
+{{/* An object's metadata. Takes (dict "root" $ "component" NAME "name" NAME "labels" ADDITIONAL "annotations" ADDITIONAL). The name defaults to
+FULLNAME-COMPONENT. */}}
+{{- define "call-research.metadata" -}}
+name: {{ .name | default (printf "%s-%s" (include "call-research.fullname" .root) .component) }}
+{{- /* For `helm template | kubectl apply`, where Helm doesn't choose the namespace. */}}
+namespace: {{ .root.Release.Namespace }}
+{{- $chart := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
+labels:
+  {{- mergeOverwrite $chart (include "call-research.podLabels" . | fromYaml) | toYaml | nindent 2 }}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.annotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
 {{- define "call-research.image" -}}
 {{- $image := .Values.image -}}
-{{- with .Values.global.imageRegistry | default $image.registry }}{{ . }}/{{ end -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $image.repository $image.digest -}}
 {{- else -}}
@@ -64,19 +61,49 @@ CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s
 {{- if ne (include "call-research.tlsMode" $root) "off" }}
 CRS_TLS_DIR: /etc/crs/tls
 {{- end }}
-{{- if $root.Values.trustedCertificates.configMap }}
-NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
+{{- end }}
+
+{{/* The setting that names the files of `trustedCertificates`. */}}
+{{- define "call-research.trustedEnv" -}}
+{{- if .Values.trustedCertificates }}
+{{- $files := list }}
+{{- range $at, $_ := .Values.trustedCertificates }}
+{{- $files = append $files (printf "/etc/crs/trusted/%d.crt" $at) }}
+{{- end }}
+CRS_TRUSTED_CERTIFICATES: {{ join "," $files }}
+{{- end }}
+{{- end }}
+
+{{/* The secrets of a process, as its environment: their values, or the paths of their files. Takes (dict "root" $ "secrets" SECRETS), a list of
+(dict "name" VARIABLE "secret" SECRET "key" KEY). */}}
+{{- define "call-research.secretEnv" -}}
+{{- range .secrets }}
+{{- if $.root.Values.secretsAsFiles }}
+- name: {{ .name }}_FILE
+  value: /etc/crs/secrets/{{ .name }}
+{{- else }}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secret }}
+      key: {{ .key }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The secrets of a service. Takes (dict "root" $ "component" NAME "spec" SPEC). */}}
+{{- define "call-research.secretsOf" -}}
+{{- range .spec.secret }}
+- { name: {{ . }}, secret: {{ include "call-research.fullname" $.root }}-{{ $.component }}, key: {{ . }} }
+{{- end }}
+{{- if .spec.redis }}
+- { name: REDIS_URL, secret: {{ .root.Values.redis.existingSecret }}, key: {{ .root.Values.redis.key }} }
 {{- end }}
 {{- end }}
 
 {{/* Reads `off` without quotes, which is false in YAML, as `off`. */}}
 {{- define "call-research.tlsMode" -}}
 {{- .Values.tls.mode | toString | replace "false" "off" -}}
-{{- end }}
-
-{{/* Whether each service has a certificate of its own, which names it. Empty: no. */}}
-{{- define "call-research.namedPeers" -}}
-{{- if has (include "call-research.tlsMode" .) (list "self-signed" "cert-manager" "secrets") }}true{{ end -}}
 {{- end }}
 
 {{/* The suffix of the clients' names in certificates, as in `api-gateway.crs-call-research.research.call-research`. It contains the release and the
@@ -103,16 +130,14 @@ namespace, because one CA may sign the certificates of several releases. */}}
 {{- define "call-research.tlsSecret" -}}
 {{- $mode := include "call-research.tlsMode" .root }}
 {{- $host := printf "%s-%s" (include "call-research.fullname" .root) .component }}
-{{- if eq $mode "shared-secret" -}}
-{{- .root.Values.tls.existingSecret -}}
-{{- else if eq $mode "secrets" -}}
+{{- if eq $mode "secrets" -}}
 {{- get .root.Values.tls.existingSecrets .component -}}
 {{- else -}}
 {{- printf "%s-%s" $host (eq $mode "self-signed" | ternary "mtls" "tls") -}}
 {{- end -}}
 {{- end }}
 
-{{/* The volumes of each of our processes. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
+{{/* The volumes of each of our processes. Takes (dict "root" $ "component" NAME "settings" MERGED "secrets" SECRETS). */}}
 {{- define "call-research.volumes" -}}
 {{- if ne (include "call-research.tlsMode" .root) "off" }}
 - name: tls
@@ -120,7 +145,7 @@ namespace, because one CA may sign the certificates of several releases. */}}
     secretName: {{ include "call-research.tlsSecret" . }}
     defaultMode: 288 # 0440, which YAML 1.1 and 1.2 read differently
 {{- end }}
-{{- include "call-research.trustedVolumes" . }}
+{{- include "call-research.commonVolumes" . }}
 {{- end }}
 
 {{- define "call-research.volumeMounts" -}}
@@ -129,23 +154,47 @@ namespace, because one CA may sign the certificates of several releases. */}}
   mountPath: /etc/crs/tls
   readOnly: true
 {{- end }}
-{{- include "call-research.trustedMounts" . }}
+{{- include "call-research.commonMounts" . }}
 {{- end }}
 
-{{/* The trusted CAs and `extraVolumes`, which the install Job mounts, too. */}}
-{{- define "call-research.trustedVolumes" }}
-{{- with .root.Values.trustedCertificates.configMap }}
+{{/* The secrets as files, the trusted CAs and `extraVolumes`, which the install Job mounts, too. */}}
+{{- define "call-research.commonVolumes" }}
+{{- if and .secrets .root.Values.secretsAsFiles }}
+- name: secrets
+  projected:
+    defaultMode: 288 # 0440, which YAML 1.1 and 1.2 read differently
+    sources:
+      {{- range .secrets }}
+      - secret:
+          name: {{ .secret }}
+          items:
+            - { key: {{ .key }}, path: {{ .name }} }
+      {{- end }}
+{{- end }}
+{{- with .root.Values.trustedCertificates }}
 - name: trusted
-  configMap:
-    name: {{ . }}
+  projected:
+    defaultMode: 292 # 0444
+    sources:
+      {{- range $at, $source := . }}
+      - {{ hasKey $source "secret" | ternary "secret" "configMap" }}:
+          name: {{ $source.secret | default $source.configMap }}
+          items:
+            - { key: {{ $source.key | default "ca.crt" }}, path: {{ $at }}.crt }
+      {{- end }}
 {{- end }}
 {{- with .settings.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{- define "call-research.trustedMounts" }}
-{{- if .root.Values.trustedCertificates.configMap }}
+{{- define "call-research.commonMounts" }}
+{{- if and .secrets .root.Values.secretsAsFiles }}
+- name: secrets
+  mountPath: /etc/crs/secrets
+  readOnly: true
+{{- end }}
+{{- if .root.Values.trustedCertificates }}
 - name: trusted
   mountPath: /etc/crs/trusted
   readOnly: true
@@ -158,17 +207,14 @@ namespace, because one CA may sign the certificates of several releases. */}}
 {{/* Labels and annotations of a pod. Takes (dict "root" $ "component" NAME "settings" MERGED "annotations" OWN). */}}
 {{- define "call-research.podMetadata" -}}
 labels:
-  {{- include "call-research.podLabels" . | nindent 2 }}
-  {{- with .settings.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "call-research.podLabels" (dict "root" .root "component" .component "labels" .settings.podLabels) | nindent 2 }}
 {{- with merge (.annotations | default dict) .settings.podAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* The settings of the install Job's pods, or of those in which `crs` runs. Takes (dict "root" $ "of" NAME). */}}
+{{/* The settings of the pods of `install`, `renewal` or `toolbox`. Takes (dict "root" $ "of" NAME). */}}
 {{- define "call-research.podSettings" -}}
 {{- mergeOverwrite (deepCopy .root.Values.defaults) (get .root.Values .of).pod | toYaml -}}
 {{- end }}
@@ -248,13 +294,14 @@ resources:
 
 {{/* The largest number of pods of a service, without those of a rolling update. Takes the merged settings. */}}
 {{- define "call-research.mostReplicas" -}}
-{{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicaCount }}{{- end -}}
+{{- if or .autoscaling.enabled .autoscaling.external -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicaCount }}{{- end -}}
 {{- end }}
 
 {{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "spec" SPEC "settings" MERGED). */}}
 {{- define "call-research.config" -}}
 {{- $values := .root.Values }}
 {{- $config := include "call-research.addresses" (dict "root" .root "dependsOn" .spec.dependsOn) | fromYaml }}
+{{- $config = merge $config (include "call-research.trustedEnv" .root | fromYaml) }}
 {{- $listeners := .spec.listeners }}
 {{- /* A socket on :: also accepts IPv4, but some nodes have no IPv6. */}}
 {{- $ipv6 := or (has "IPv6" .settings.service.ipFamilies) (contains "DualStack" .settings.service.ipFamilyPolicy) }}
@@ -275,7 +322,7 @@ resources:
 {{- if has .name (list "api-gateway" "tool-gateway" "auth") }}
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
 {{- end }}
-{{- if and (include "call-research.namedPeers" .root) .spec.listeners.grpc }}
+{{- if ne (include "call-research.tlsMode" .root) "off" }}
 {{- $domain := include "call-research.peerDomain" .root }}
 {{- $_ := set $config "CRS_TLS_PEER_DOMAIN" $domain }}
 {{- $further := list }}

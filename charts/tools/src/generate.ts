@@ -1,20 +1,10 @@
-// Writes a chart's values.schema.json, and the list of values in its README.md, from its values.yaml.
+// Writes a chart's values.schema.json from its values.yaml.
 import { readFile, writeFile } from 'node:fs/promises';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
 import { DEFINITIONS, type Schema } from './definitions.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 export const CHARTS = ['call-research', 'backends'];
-const BEGIN = '<!-- prettier-ignore-start -->';
-const END = '<!-- prettier-ignore-end -->';
-
-interface Value {
-  /** Such as `redis.key`. */
-  path: string;
-  /** The comment's prose, without the `--` that precedes the prose of a leaf. */
-  prose: string;
-  default: unknown;
-}
 
 /** Reads the comment directly above a key. */
 function readComment(lines: string[], keyLine: number): { prose: string; annotation: Schema } {
@@ -29,7 +19,6 @@ function readComment(lines: string[], keyLine: number): { prose: string; annotat
 }
 
 class Reader {
-  readonly values: Value[] = [];
   readonly #text: string;
   readonly #lines: string[];
   readonly #counter = new LineCounter();
@@ -55,7 +44,6 @@ class Reader {
     const path = `${prefix}${String(key)}`;
     const { prose, annotation } = readComment(this.#lines, this.#counter.linePos(key.range![0]).line - 1);
     const isGroup = isMap(value) && value.items.length > 0 && !annotation['$ref'];
-    this.values.push({ path, prose, default: isGroup ? undefined : value?.toJSON() });
     if (annotation['$ref']) return annotation;
     if (isGroup) return this.#object(value as YAMLMap<Node, Node>, `${path}.`);
     const schema: Schema = { type: typeOf(value), ...(prose && { description: flow(prose) }), ...annotation };
@@ -89,35 +77,21 @@ function writeSchema(schema: Schema): string {
   const definitions = Object.fromEntries(wanted);
   const own = schema['properties'] as { [key: string]: Schema };
   // Helm adds it to a subchart, with the keys of all charts.
-  const properties = { ...own, global: { type: 'object', ...own['global'], additionalProperties: true } };
-  return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema, properties, definitions }, null, 2)}\n`;
+  const global = { type: 'object', ...own['global'], additionalProperties: true };
+  // For a parent chart: the `condition` of a dependency, and places for YAML anchors.
+  const properties = { ...own, global, enabled: { type: 'boolean' } };
+  const patternProperties = { '^x-': {} };
+  const $schema = 'http://json-schema.org/draft-07/schema#';
+  return `${JSON.stringify({ $schema, ...schema, properties, patternProperties, definitions }, null, 2)}\n`;
 }
 
-/** Leaves out values whose names explain them. */
-function writeList(values: Value[]): string {
-  return values
-    .filter(({ prose }) => prose)
-    .map(({ path, prose, default: value }) =>
-      value === undefined ? `- **\`${path}\`**: ${flow(prose)}` : `- \`${path}\` (\`${JSON.stringify(value)}\`): ${flow(prose)}`,
-    )
-    .join('\n');
-}
-
-/** Returns the two generated files of a chart, by path. */
-export async function generate(chart: string): Promise<Map<string, string>> {
+/** Returns the path of a chart's schema, and the schema. */
+export async function generate(chart: string): Promise<[path: string, text: string]> {
   const file = (name: string) => new URL(`${chart}/${name}`, ROOT).pathname;
   const reader = new Reader(await readFile(file('values.yaml'), 'utf8'));
-  const schema = writeSchema(reader.read());
-  const readme = await readFile(file('README.md'), 'utf8');
-  const [head, rest] = readme.split(BEGIN);
-  const tail = rest?.split(END)[1];
-  if (tail === undefined) throw new Error(`${file('README.md')} has no place for the values`);
-  return new Map([
-    [file('values.schema.json'), schema],
-    [file('README.md'), `${head}${BEGIN}\n\n${writeList(reader.values)}\n\n${END}${tail}`],
-  ]);
+  return [file('values.schema.json'), writeSchema(reader.read())];
 }
 
 if (import.meta.main) {
-  for (const chart of CHARTS) for (const [path, text] of await generate(chart)) await writeFile(path, text);
+  for (const chart of CHARTS) await writeFile(...(await generate(chart)));
 }

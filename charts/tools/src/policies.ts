@@ -70,13 +70,14 @@ export function outside(manifests: Manifest[], component: string, direction: Dir
   if (!labels) throw new Error(`no pod of ${component}`);
   const rules = rulesFor(manifests, labels, direction);
   if (!rules) return ['everything'];
-  return rules
+  const described = rules
     .filter((rule) => !peersOf(rule, direction)?.every((peer) => peer.podSelector && !peer.namespaceSelector))
     .map((rule) => {
       const ports = (rule.ports as Manifest[]).map((each) => `${each.port}${each.protocol === 'UDP' ? '/udp' : ''}`);
       return `${describePeers(peersOf(rule, direction))}:${ports.join(',')}`;
-    })
-    .toSorted();
+    });
+  // Several policies may allow the same.
+  return [...new Set(described)].toSorted();
 }
 
 function describePeers(peers: Manifest[] | undefined): string {

@@ -19,18 +19,27 @@ export interface RenderOptions {
   values?: object;
 }
 
+/** Objects by the arguments with which they were rendered: many tests of a file look at the same ones. */
+const rendered = new Map<string, Promise<Manifest[]>>();
+
 /**
- * Renders a chart by `helm template`. `HELM` names the program.
- * @returns the objects, in Helm's order
+ * Renders a chart by `helm template`, once for the same options. `HELM` names the program.
+ * @returns the objects, in Helm's order, which tests must not change
  * @throws Error with Helm's message
  */
-export async function render({
+export function render(options: RenderOptions = {}): Promise<Manifest[]> {
+  const key = JSON.stringify(options);
+  if (!rendered.has(key)) rendered.set(key, runHelm(options));
+  return rendered.get(key)!;
+}
+
+async function runHelm({
   chart = 'call-research',
   release = 'crs',
   namespace = 'research',
   files = [],
   values = {},
-}: RenderOptions = {}): Promise<Manifest[]> {
+}: RenderOptions): Promise<Manifest[]> {
   const arguments_ = ['template', release, chart, '--namespace', namespace, '--kube-version', '1.34.0'];
   for (const file of files) arguments_.push('--values', `${chart}/${file}`);
   const run = promisify(execFile)(process.env['HELM'] ?? 'helm', [...arguments_, '--values', '-'], {

@@ -26,6 +26,12 @@ test('the pods of the backends chart meet the restricted Pod Security Standard',
   }
 });
 
+test('the pods of the backends chart use the given pull Secrets', async () => {
+  const values = { imagePullSecrets: [{ name: 'docker-hub' }] };
+  for (const { spec } of pods(await render({ chart: 'backends', values })))
+    expect(spec.imagePullSecrets).toEqual([{ name: 'docker-hub' }]);
+});
+
 test('with a persistent volume, the password Secret is kept on uninstallation, like the data', async () => {
   const manifests = await render({ chart: 'backends', values: { postgres: { storage: '2Gi' } } });
   const { spec } = find(manifests, 'StatefulSet', 'crs-backends-postgres');

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { find, pods, render, type Manifest } from '../src/render.ts';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
 const INSTALL = `${NAME}-install`;
@@ -35,7 +35,8 @@ describe('the install Job', () => {
     expect(container.envFrom).toBeUndefined();
     const references = (container.env as Manifest[]).flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
     expect(references).toEqual([{ name: 'call-research-postgres', key: 'DATABASE_URL' }]);
-    expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
+    const sources = [{ configMap: { name: 'database-ca', items: [{ key: 'ca.crt', path: '0.crt' }] } }];
+    expect(spec.volumes).toEqual([{ name: 'trusted', projected: { defaultMode: 0o444, sources } }]);
   });
 
   test('gets the URL of each database server that hosts the schema of a single service', async () => {
@@ -54,8 +55,8 @@ describe('the install Job', () => {
     const secret = (name: string, from: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: from, key } } });
     expect(env).toEqual([
       secret('MIGRATE_DATABASE_URL_CALLS', 'calls-postgres', 'DATABASE_URL'),
-      { name: 'CRS_SERVICE_DATABASE_URL_CALLS', value: 'postgres://pooler:6432/calls' },
       secret('MIGRATE_DATABASE_URL_ENTITIES', 'entities-postgres', 'URL'),
+      { name: 'CRS_SERVICE_DATABASE_URL_CALLS', value: 'postgres://pooler:6432/calls' },
     ]);
   });
 
@@ -75,15 +76,16 @@ describe('the install Job', () => {
     expect(subjects).toEqual([{ kind: 'ServiceAccount', name: INSTALL, namespace: 'research' }]);
   });
 
-  test('may access exactly the Secrets of the release that pods use by envFrom or as volumes', () => {
+  test('may access exactly the Secrets of the release that pods use as variables or volumes', () => {
     const [, read, written] = find(manifests, 'Role', INSTALL).rules as Manifest[];
     // No pod uses the key of the certificate authority: it signs the certificates during the installation.
     const accessible = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
     const referencedSecrets = pods(manifests).flatMap(({ spec }) => [
-      ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
+      ...(spec.containers[0].env ?? []).flatMap(({ valueFrom }: Manifest) => valueFrom?.secretKeyRef?.name ?? []),
       ...(spec.volumes ?? []).flatMap(({ secret }: Manifest) => secret?.secretName ?? []),
     ]);
-    expect(new Set(referencedSecrets)).toEqual(new Set(accessible));
+    const ours = referencedSecrets.filter((name) => name.startsWith(NAME));
+    expect(new Set(ours)).toEqual(new Set(accessible));
   });
 
   test('gets the name prefix and the labels for the Secrets', () => {
@@ -104,43 +106,97 @@ describe('the install Job', () => {
   });
 });
 
+describe('access to the Kubernetes API', () => {
+  const rolesOf = async (values: object) => {
+    const manifests = await render({ files: ['examples/large.yaml'], values });
+    return ofKind(manifests, 'Role').map(({ rules }) => (rules as Manifest[]).flatMap(({ verbs }) => verbs));
+  };
+
+  test('lacks `create` if install.createSecrets is false', async () => {
+    expect(await rolesOf({})).toEqual([
+      ['create', 'get'],
+      ['create', 'get'],
+    ]);
+    expect(await rolesOf({ install: { createSecrets: false } })).toEqual([['get'], ['get']]);
+    const values = { install: { createSecrets: false } };
+    await expect(render({ files: ['examples/trial.yaml'], values })).rejects.toThrow('Set tls.mode to cert-manager');
+  });
+
+  test('is left to your Roles if install.rbac.create is false', async () => {
+    const manifests = await render({ files: ['examples/trial.yaml'], values: { install: { rbac: { create: false } } } });
+    expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith('rbac.'))).toEqual([]);
+    expect(ofKind(manifests, 'CronJob').map(({ metadata }) => metadata.name)).toContain(`${NAME}-tls-renewal`);
+  });
+});
+
+describe('the install CronJob', () => {
+  test('runs the pod of the Job again, under an account that outlives the hooks', async () => {
+    const manifests = await render({ files: ['examples/production.yaml'] });
+    const { spec } = find(manifests, 'CronJob', INSTALL);
+    expect(spec).toMatchObject({ suspend: true, schedule: '0 0 30 2 *', concurrencyPolicy: 'Forbid' });
+    const again = spec.jobTemplate.spec.template;
+    const { template } = find(manifests, 'Job', INSTALL).spec;
+    expect(again).toEqual({ ...template, spec: { ...template.spec, serviceAccountName: `${INSTALL}-again` } });
+    const remaining = manifests.filter((manifest) => manifest.metadata.name === `${INSTALL}-again`);
+    expect(remaining.map(({ kind }) => kind as string).toSorted()).toEqual([
+      'NetworkPolicy',
+      'Role',
+      'RoleBinding',
+      'ServiceAccount',
+    ]);
+    for (const manifest of remaining) expect(hookOf(manifest)).toBeUndefined();
+    expect(find(manifests, 'Role', `${INSTALL}-again`).rules).toEqual(find(manifests, 'Role', INSTALL).rules);
+    const { roleRef, subjects } = find(manifests, 'RoleBinding', `${INSTALL}-again`);
+    expect([roleRef.name, subjects[0].name]).toEqual([`${INSTALL}-again`, `${INSTALL}-again`]);
+  });
+
+  test('shares the account of the Job in plain manifests', async () => {
+    const manifests = await render({ files: ['examples/plain-manifests.yaml'] });
+    const [job] = ofKind(manifests, 'Job');
+    expect(find(manifests, 'CronJob', INSTALL).spec.jobTemplate.spec.template).toEqual(job.spec.template);
+    expect(manifests.filter(({ metadata }) => metadata.name.includes('-again'))).toEqual([]);
+  });
+});
+
 describe('the command-line tool crs', () => {
   const ADMIN = ['AUTH', 'CALLS', 'ENTITIES', 'PROJECTS'].map((service) => ({
     name: `CRS_${service}_ADMIN_ADDRESS`,
     value: `${NAME}-${service.toLowerCase()}:50052`,
   }));
 
-  test('gets the admin addresses and the operator credential in the toolbox pod, in each CronJob defined under `jobs` in the values, and in the Helm test', async () => {
-    const manifests = await render({ files: ['examples/production.yaml'] });
-    const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
-    for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
+  /** The operators' Secrets of the toolbox, of two CronJobs and of the Helm test. */
+  const operatorSecrets = async (values: object) => {
+    const jobs = { 'nightly-import': { args: ['import'], operatorSecret: 'importer' }, other: { args: ['status'] } };
+    const manifests = await render({ files: ['examples/trial.yaml'], values: { jobs, ...values } });
+    return ['crs', 'nightly-import', 'other', 'test'].map((part) => {
+      const { spec } = pods(manifests).find(({ name }) => name === `${NAME}-${part}`)!;
       expect(spec.containers[0].env).toEqual(expect.arrayContaining(ADMIN));
-      expect(spec.volumes).toContainEqual({ name: 'operator', secret: { secretName: `${NAME}-operator`, defaultMode: 0o440 } });
-    }
-  });
-
-  test('has the operator Secret of `toolbox.operatorSecret` in the toolbox pod and in CronJobs without one of their own, not in the Helm test', async () => {
-    const manifests = await render({
-      files: ['examples/production.yaml'],
-      values: {
-        toolbox: { operatorSecret: 'support' },
-        jobs: { 'nightly-import': { operatorSecret: 'importer' }, other: { args: ['status'] } },
-      },
+      const { secret } = (spec.volumes as Manifest[]).find(({ name }) => name === 'operator');
+      expect(secret).toMatchObject({ defaultMode: 0o440 });
+      // The toolbox creates the operators of the other Secrets, and can start before its own exists.
+      expect([part, secret.optional]).toEqual([part, part === 'crs' ? true : undefined]);
+      return secret.secretName as string;
     });
-    const secretOf = (wanted: string) =>
-      pods(manifests)
-        .find(({ name }) => name === wanted)!
-        .spec.volumes.find(({ name }: { name: string }) => name === 'operator').secret.secretName;
-    expect(['crs', 'nightly-import', 'other', 'test'].map((part) => secretOf(`${NAME}-${part}`))).toEqual([
-      'support',
-      'importer',
-      'support',
-      `${NAME}-operator`,
-    ]);
+  };
+
+  test('has the credential of the first operator in the toolbox, in CronJobs and in the Helm test, unless values name another', async () => {
+    const first = `${NAME}-operator`;
+    expect(await operatorSecrets({})).toEqual([first, 'importer', first, first]);
+    const toolbox = { operatorSecret: 'support' };
+    expect(await operatorSecrets({ toolbox })).toEqual(['support', 'importer', 'support', first]);
+    expect(await operatorSecrets({ test: { operatorSecret: 'tester' } })).toEqual([first, 'importer', first, 'tester']);
   });
 
-  test('has no pod if toolbox.enabled is false', async () => {
-    const manifests = await render({ files: ['examples/trial.yaml'], values: { toolbox: { enabled: false } } });
+  test('acts as a viewer in the toolbox and as an importer in the job of examples/production.yaml', async () => {
+    const manifests = await render({ files: ['examples/production.yaml'] });
+    const text = JSON.stringify(pods(manifests).filter(({ name }) => name !== `${NAME}-test`));
+    expect(text).not.toContain(`${NAME}-operator`);
+    expect(text).toContain('toolbox-operator');
+    expect(text).toContain('nightly-import-operator');
+  });
+
+  test('has no pod by default', async () => {
+    const manifests = await render({ files: ['examples/plain-manifests.yaml'] });
     expect(() => find(manifests, 'Deployment', `${NAME}-crs`)).toThrow('0 objects');
   });
 

@@ -4,6 +4,7 @@ import { find, ofKind, render, type Manifest } from '../src/render.ts';
 const NAME = 'crs-call-research';
 const TRIAL = ['examples/trial.yaml'];
 const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
+const SCRAPE = { scrapeTimeout: '9s', metricRelabelings: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'nodejs_.*' }] };
 const rulesOf = (manifests: Manifest[]) =>
   (ofKind(manifests, 'PrometheusRule')[0].spec.groups as Manifest[]).flatMap(({ rules }) => rules as Manifest[]);
 
@@ -16,11 +17,11 @@ test('by default the chart has no object that a cluster without the Prometheus O
 test('each service is scraped at its metrics port, with the labels that rules use', async () => {
   const manifests = await render({
     files: TRIAL,
-    values: { monitoring: { podMonitor: { enabled: true, interval: '1m', labels: { release: 'p' } } } },
+    values: { monitoring: { podMonitor: { enabled: true, interval: '1m', labels: { release: 'p' }, ...SCRAPE } } },
   });
   const { metadata, spec } = find(manifests, 'PodMonitor', NAME);
   expect(metadata.labels).toMatchObject({ release: 'p' });
-  expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'ops', interval: '1m' }]);
+  expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'ops', interval: '1m', ...SCRAPE }]);
   expect(spec.podMetricsEndpoints[0].relabelings).toContainEqual({ targetLabel: 'job', replacement: NAME });
   for (const service of SERVICES) {
     const { labels } = find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.metadata;
@@ -46,6 +47,21 @@ describe('rules', () => {
     }
     const other = rulesOf(await render({ release: 'other', files: TRIAL, values }));
     expect(JSON.stringify(other)).not.toContain('job=\\"crs-');
+  });
+
+  test('have the labels that values give to alerts, and lack the alerts that values disable', async () => {
+    const alertsOf = async (rules: object) =>
+      rulesOf(await render({ files: TRIAL, values: { monitoring: { rules: { enabled: true, ...rules } } } })).filter(
+        ({ alert }) => alert,
+      );
+    const all = await alertsOf({});
+    const disabled = ['CallResearchLatency', 'CallResearchShedding'];
+    const some = await alertsOf({ alertLabels: { team: 'research' }, disabled });
+    expect(some.length).toBeGreaterThan(20);
+    expect(some.map(({ alert }) => alert as string)).toEqual(
+      all.map(({ alert }) => alert as string).filter((alert) => !disabled.includes(alert)),
+    );
+    for (const { labels } of some) expect(labels).toMatchObject({ team: 'research', severity: expect.any(String) });
   });
 
   test('link each alert to its runbook under the given base URL', async () => {

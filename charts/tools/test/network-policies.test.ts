@@ -37,13 +37,13 @@ const DESIGN = [
   'test -> tool-gateway:8081',
 ].toSorted();
 
-const DNS = 'kube-system/kube-dns:53/udp,53';
+const DNS = 'kube-system/kube-dns+169.254.0.0/16:53/udp,53';
 
 describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
   let manifests: Manifest[];
   beforeAll(async () => {
     const jobs = { some: { args: ['status'] } };
-    manifests = await render({ files: [`examples/${example}.yaml`], values: { jobs } });
+    manifests = await render({ files: [`examples/${example}.yaml`], values: { jobs, toolbox: { enabled: true } } });
   });
 
   test('allows exactly the connections of the design, in both egress and ingress rules', () => {
@@ -82,7 +82,7 @@ test('the programs that RPCs admit by name are those whose pods the policies let
 
 describe('connections outside the release, in examples/production.yaml', () => {
   const PROMETHEUS = 'monitoring:9090';
-  const INGRESS = 'ingress-nginx';
+  const INGRESS = 'envoy-gateway-system';
   const POSTGRES = '10.30.0.0/24:5432';
   const REDIS = '10.30.1.0/24:6380';
   const COLLECTOR = 'monitoring:4318';
@@ -118,7 +118,10 @@ describe('connections outside the release, in examples/production.yaml', () => {
 test('auth may reach public addresses, but no private network outside the cluster', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'] });
   const egress = find(manifests, 'NetworkPolicy', 'crs-call-research-auth').spec.egress as Manifest[];
-  const blocks = egress.flatMap(({ to = [] }) => to as Manifest[]).flatMap(({ ipBlock }) => ipBlock ?? []);
+  const blocks = egress
+    .filter(({ ports }) => ports.some(({ port }: Manifest) => port === 443))
+    .flatMap(({ to = [] }) => to as Manifest[])
+    .flatMap(({ ipBlock }) => ipBlock ?? []);
   expect(blocks).toMatchObject([{ cidr: '0.0.0.0/0' }, { cidr: '2000::/3' }]);
   for (const network of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'])
     expect(blocks[0].except).toContain(network);
@@ -129,6 +132,23 @@ test('without values for their addresses, PostgreSQL and Redis may be at any add
   expect(outside(manifests, 'calls', 'egress')).toEqual(['anywhere:5432', DNS]);
   expect(outside(manifests, 'rate-limit', 'egress')).toEqual(['anywhere:6379', DNS]);
   expect(outside(manifests, 'api-gateway', 'ingress')).toEqual(['anywhere:8080', 'monitoring:9090']);
+});
+
+describe('DNS', () => {
+  const resolversOf = (manifests: Manifest[]) =>
+    ['auth', 'rate-limit', 'test', 'install', 'tls-renewal'].map((component) =>
+      outside(manifests, component, 'egress').filter((peer) => peer.includes('53/udp')),
+    );
+
+  test.each(['trial', 'gke', 'aks'])('at link-local addresses is open by default and in examples/%s.yaml', async (example) => {
+    // NodeLocal DNSCache has 169.254.20.10, GKE's Cloud DNS 169.254.169.254, and AKS's LocalDNS 169.254.10.11.
+    for (const peers of resolversOf(await render({ files: [`examples/${example}.yaml`] }))) expect(peers).toEqual([DNS]);
+  });
+
+  test('is open to every address on EKS, because in Auto Mode no peer selects the resolver of the node', async () => {
+    for (const peers of resolversOf(await render({ files: ['examples/eks.yaml'] })))
+      expect(peers).toEqual(['anywhere:53/udp,53']);
+  });
 });
 
 test('with an empty networkPolicy.monitoring, no pod may scrape metrics', async () => {

@@ -27,20 +27,27 @@ describe('OpenShift', () => {
   });
 
   test('gets egress rules for the port of its DNS pods', () => {
-    for (const component of ['auth', 'crs', 'install'])
+    for (const component of ['auth', 'test', 'install'])
       expect(outside(manifests, component, 'egress')).toContain('openshift-dns:53/udp,53,5353/udp,5353');
   });
 });
 
 describe('plain manifests', () => {
-  test('have no Helm hooks except the test', async () => {
-    for (const manifest of await examples('plain-manifests'))
-      if (manifest.metadata.name !== `${NAME}-test`)
-        expect([manifest.kind, manifest.metadata.name, annotations(manifest)['helm.sh/hook']]).toEqual([
-          manifest.kind,
-          manifest.metadata.name,
-          undefined,
-        ]);
+  test('have no Helm hooks, and so no test, which would run with each `kubectl apply`', async () => {
+    const manifests = await examples('plain-manifests');
+    for (const manifest of manifests)
+      expect([manifest.metadata.name, annotations(manifest)['helm.sh/hook']]).toEqual([manifest.metadata.name, undefined]);
+    expect(JSON.stringify(manifests)).not.toContain('smoke.ts');
+  });
+
+  test('applied again after a change of values, change no immutable object', async () => {
+    const values = { image: { tag: 'next' }, defaults: { logLevel: 'debug', env: { CRS_A: 1 } } };
+    const files = ['examples/plain-manifests.yaml'];
+    const [before, after] = await Promise.all([render({ files }), render({ files, values })]);
+    expect(ofKind(after, 'Pod')).toEqual([]);
+    const jobs = (manifests: Manifest[]) => ofKind(manifests, 'Job').map(({ metadata }) => metadata.name as string);
+    expect(jobs(before)).toHaveLength(1);
+    expect(jobs(after)).not.toContain(jobs(before)[0]);
   });
 
   test('name the install Job after its image and values, and keep it once it has finished', async () => {
@@ -82,7 +89,7 @@ describe.each([
 
   test('annotates each ServiceAccount with its cloud identity', () => {
     const accounts = ofKind(manifests, 'ServiceAccount');
-    expect(accounts).toHaveLength(10);
+    expect(accounts).toHaveLength(11);
     for (const account of accounts) expect(annotations(account)).toHaveProperty([annotation]);
   });
 
@@ -102,13 +109,22 @@ test('on EKS, load balancers check the health of gateways at a port that the net
     expect(outside(manifests, gateway, 'ingress')).toContain('10.0.0.0/16:9090');
   }
   expect(outside(manifests, 'calls', 'ingress')).not.toContain('10.0.0.0/16:9090');
+  // The balancer sends requests to a stopping pod until it has noticed.
+  for (const [service, seconds] of [
+    ['api-gateway', 60],
+    ['tool-gateway', 60],
+    ['calls', 5],
+  ] as const)
+    expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.spec.containers[0].lifecycle.preStop).toEqual({
+      sleep: { seconds },
+    });
 });
 
 test('on GKE, every pod that uses the database, Jobs included, has a Cloud SQL proxy, and each gateway has a health check', async () => {
   const manifests = await examples('gke');
   const podsWithSidecar = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'cloud-sql-proxy');
   expect(podsWithSidecar.map(({ name }) => name).toSorted()).toEqual(
-    ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal'].map((part) => `${NAME}-${part}`),
+    ['auth', 'calls', 'entities', 'install', 'install', 'projects'].map((part) => `${NAME}-${part}`),
   );
   for (const { spec } of podsWithSidecar) expect(spec.initContainers[0].restartPolicy).toBe('Always');
   const checks = ofKind(manifests, 'HealthCheckPolicy').map(({ spec }) => spec.targetRef.name as string);
@@ -138,7 +154,8 @@ describe('Istio', () => {
       ['grpc', 'grpc'],
       ['http', 'http'],
     ]);
-    for (const part of ['auth', 'api-gateway', 'crs']) expect(outside(manifests, part, 'egress')).toContain('istio-system:15012');
+    for (const part of ['auth', 'api-gateway', 'test'])
+      expect(outside(manifests, part, 'egress')).toContain('istio-system:15012');
   });
 });
 
@@ -154,7 +171,7 @@ test("in a corporate network, only auth may reach the proxy and the company's id
 });
 
 test.each([
-  ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal']],
+  ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'install', 'install', 'projects']],
   ['memorystore-iam', 'CRS_REDIS_PASSWORD_FILE', ['rate-limit']],
 ])('with %s, a sidecar writes the file that %s names', async (name, setting, parts) => {
   const manifests = await examples(name);
@@ -162,10 +179,9 @@ test.each([
   expect(podsWithSidecar.map((pod) => pod.name).toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
   for (const pod of podsWithSidecar) {
     const [sidecar] = pod.spec.initContainers;
-    const settings = pod.kind === 'Deployment' && find(manifests, 'ConfigMap', pod.name).data;
-    const path = settings
-      ? settings[setting]
-      : (pod.spec.containers[0].env as Manifest[]).find(({ name: variable }) => variable === setting).value;
+    const settings = pod.kind === 'Deployment' ? find(manifests, 'ConfigMap', pod.name).data : {};
+    const path =
+      settings[setting] ?? (pod.spec.containers[0].env as Manifest[]).find(({ name: variable }) => variable === setting).value;
     expect(sidecar.restartPolicy).toBe('Always');
     expect(sidecar.args[0]).toContain(` ${path}\n`);
     expect(sidecar.startupProbe.exec.command).toContain(path);

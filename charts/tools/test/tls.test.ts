@@ -19,12 +19,13 @@ const speakers = (manifests: Manifest[]) =>
 const secretsOf = (spec: Manifest): string[] => (spec.volumes as Manifest[]).flatMap(({ secret }) => secret?.secretName ?? []);
 const envOf = (container: Manifest) =>
   Object.fromEntries((container.env as Manifest[]).map(({ name, value }) => [name, value])) as Record<string, string>;
+const cronJobs = (manifests: Manifest[]) => ofKind(manifests, 'CronJob').map(({ metadata }) => metadata.name as string);
 const settingsOf = (manifests: Manifest[], service: string) =>
   find(manifests, 'ConfigMap', `${NAME}-${service}`).data as Record<string, string>;
 
 function expectSecrets(manifests: Manifest[], secretOf: (part: string) => string): void {
   const all = speakers(manifests);
-  expect(all.map(({ name }) => name)).toEqual(expect.arrayContaining([`${NAME}-calls`, `${NAME}-crs`, `${NAME}-test`]));
+  expect(all.map(({ name }) => name)).toEqual(expect.arrayContaining([`${NAME}-calls`, `${NAME}-test`]));
   for (const { part, spec } of all) {
     const tls = (spec.volumes as Manifest[]).find(({ name }) => name === 'tls');
     expect(tls).toEqual({ name: 'tls', secret: { secretName: secretOf(part), defaultMode: 0o440 } });
@@ -120,21 +121,15 @@ describe('TLS between the services', () => {
       expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
       expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
     }
-    expect(ofKind(manifests, 'CronJob')).toEqual([]);
+    expect(cronJobs(manifests)).toEqual([`${NAME}-install`]);
   });
 
   test('in the mode secrets uses the given Secret of each component', async () => {
     const existingSecrets = Object.fromEntries(PARTS.map((part) => [part, `tls-of-${part}`]));
     const manifests = await render({ files: TRIAL, values: { tls: { mode: 'secrets', existingSecrets } } });
     expectSecrets(manifests, (part) => `tls-of-${part}`);
-    expect([...ofKind(manifests, 'Certificate'), ...ofKind(manifests, 'CronJob')]).toEqual([]);
-  });
-
-  test('in the mode shared-secret uses one Secret for all components', async () => {
-    const tls = { mode: 'shared-secret', existingSecret: 'all-services' };
-    const manifests = await render({ files: TRIAL, values: { tls } });
-    expectSecrets(manifests, () => 'all-services');
-    expect([...ofKind(manifests, 'Certificate'), ...ofKind(manifests, 'CronJob')]).toEqual([]);
+    expect(ofKind(manifests, 'Certificate')).toEqual([]);
+    expect(cronJobs(manifests)).toEqual([`${NAME}-install`]);
   });
 
   // Without quotation marks, YAML reads off as false.
@@ -147,11 +142,10 @@ describe('TLS between the services', () => {
     ['self-signed', {}, true],
     ['cert-manager', { certManager: { issuerRef: { name: 'ca' } } }, true],
     ['secrets', { existingSecrets: Object.fromEntries(PARTS.map((part) => [part, part])) }, true],
-    ['shared-secret', { existingSecret: 'all' }, false],
     ['off', {}, false],
   ])('in the mode %s with %j, services check the names of their clients: %j', async (mode, values, named) => {
     const manifests = await render({ files: TRIAL, values: { tls: { mode, ...values } } });
-    for (const service of ['auth', 'calls', 'projects', 'entities', 'rate-limit'])
+    for (const service of SERVICES)
       expect(settingsOf(manifests, service)['CRS_TLS_PEER_DOMAIN']).toBe(named ? DOMAIN : undefined);
     for (const service of SERVICES) expect(settingsOf(manifests, service)).not.toHaveProperty('CRS_TLS_FURTHER_PEERS');
   });
@@ -195,7 +189,7 @@ describe('TLS between the services', () => {
       expect(rendered).not.toContain(DOMAIN);
       if (tls.mode === 'self-signed')
         expect(rendered.match(/"name":"CRS_TLS_PEER_DOMAIN","value":"[^"]*"/g)).toEqual(
-          Array(2).fill(`"name":"CRS_TLS_PEER_DOMAIN","value":"${domain}"`),
+          Array(3).fill(`"name":"CRS_TLS_PEER_DOMAIN","value":"${domain}"`),
         );
       const certificates = ofKind(manifests, 'Certificate').map(({ spec }): string => spec.dnsNames.at(-1));
       if (tls.mode === 'cert-manager')

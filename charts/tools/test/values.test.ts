@@ -20,7 +20,6 @@ describe('rendering fails, and names the value to set, without', () => {
       { gateway: { enabled: true }, trustedProxies: [], publicUrls: { api: 'https://a.x', tools: 'https://b.x' } },
     ],
     ['tls.certManager.issuerRef.name', { tls: { mode: 'cert-manager' } }],
-    ['tls.existingSecret', { tls: { mode: 'shared-secret' } }],
     ['tls.existingSecrets.api-gateway', { tls: { mode: 'secrets' } }],
     ['tls.existingSecrets.crs', { tls: { mode: 'secrets', existingSecrets: EACH_BUT_CRS } }],
   ])('%s', async (name, values) => {
@@ -32,12 +31,6 @@ describe('rendering rejects', () => {
   test.each([
     ['an unknown value', { replicas: 3 }, "additional properties 'replicas' not allowed"],
     ['a pod field that the chart itself sets', { defaults: { podSpec: { containers: [] } } }, '/defaults/podSpec'],
-    ['replicas, the old name of replicaCount', { defaults: { replicas: 3 } }, 'Rename replicas to replicaCount, in defaults.'],
-    [
-      'topologySpread, the old name of topologySpreadConstraints',
-      { services: { calls: { topologySpread: [] } } },
-      'Rename topologySpread to topologySpreadConstraints, in services.calls.',
-    ],
     [
       'a service without a certificate Secret',
       { tls: { mode: 'secrets' } },
@@ -53,13 +46,35 @@ describe('rendering rejects', () => {
       { toolbox: { pod: { serviceAccount: { name: 'a' } } }, services: { auth: { serviceAccount: { name: 'a' } } } },
       'Give toolbox.pod another serviceAccount.name than auth',
     ],
-    ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
     [
-      'imagePullSecrets in the old form',
-      { imagePullSecrets: ['a'] },
-      'Write imagePullSecrets as Kubernetes does: [{ name: a }].',
+      'an account of services for the install Job',
+      { defaults: { serviceAccount: { create: false, name: 'given' } } },
+      'Set install.pod.serviceAccount.name to another account than given',
     ],
-    ['DNS servers in the old form', { networkPolicy: { dns: [] } }, 'Move the list networkPolicy.dns to networkPolicy.dns.to.'],
+    [
+      'an account of services for the certificate renewal',
+      {
+        defaults: { serviceAccount: { create: false, name: 'given' } },
+        install: { pod: { serviceAccount: { name: 'installer' } } },
+      },
+      'Set renewal.pod.serviceAccount.name to another account than given',
+    ],
+    ['a value that has no effect on the install Job', { install: { pod: { resources: {} } } }, '/install/pod'],
+    ['a value that has no effect on the certificate renewal', { renewal: { pod: { env: {} } } }, '/renewal/pod'],
+    ['a value that has no effect on the toolbox', { toolbox: { pod: { logLevel: 'debug' } } }, '/toolbox/pod'],
+    ['a registry outside image.repository', { image: { registry: 'registry.example.com' } }, '/image'],
+    ['one certificate for all services', { tls: { mode: 'shared-secret' } }, '/tls/mode'],
+    [
+      'a source of certificates of two kinds',
+      { trustedCertificates: [{ configMap: 'a', secret: 'b' }] },
+      '/trustedCertificates/0',
+    ],
+    [
+      'an unknown alert',
+      { monitoring: { rules: { enabled: true, disabled: ['CallResearchLate'] } } },
+      'monitoring.rules.disabled: there is no alert CallResearchLate.',
+    ],
+    ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
@@ -77,11 +92,6 @@ describe('rendering rejects', () => {
     ['one host for both origins', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
     ['an unknown mode of TLS', { tls: { mode: 'on' } }, '/tls/mode'],
     [
-      'a shared Secret in another mode',
-      { tls: { existingSecret: 'all' } },
-      'Set tls.mode to shared-secret, or remove tls.existingSecret',
-    ],
-    [
       'an issuer in another mode',
       { tls: { mode: 'off', certManager: { issuerRef: { name: 'ca' } } } },
       "Set tls.mode to cert-manager, or remove tls.certManager.issuerRef.name: the mode off doesn't use it",
@@ -94,14 +104,14 @@ describe('rendering rejects', () => {
     ['a Secret of an unknown service', { tls: { mode: 'secrets', existingSecrets: { call: 'a' } } }, '/tls/existingSecrets'],
     [
       'further peers in a mode that does not check the names of clients',
-      { tls: { mode: 'shared-secret', existingSecret: 'all', furtherPeers: { 'rate-limit': ['envoy'] } } },
+      { tls: { mode: 'off', furtherPeers: { 'rate-limit': ['envoy'] } } },
       'Set tls.mode to self-signed, cert-manager or secrets, or remove tls.furtherPeers',
     ],
     ['further peers of a gateway', { tls: { furtherPeers: { 'api-gateway': ['envoy'] } } }, '/tls/furtherPeers'],
     [
-      'an autoscaling minimum above the maximum',
-      { services: { auth: { autoscaling: { enabled: true, minReplicas: 9 } } } },
-      'auth: autoscaling.minReplicas exceeds',
+      'a Service of type LoadBalancer, which extraObjects can have',
+      { defaults: { service: { type: 'LoadBalancer' } } },
+      '/defaults/service/type',
     ],
   ])('%s', async (_, values, message) => {
     await refusal(values).toThrow(message);
@@ -117,68 +127,28 @@ describe('rendering rejects', () => {
       '87 connections to PostgreSQL would be open (auth 0 x 8, calls 5 x 13, entities 0 x 11, projects 2 x 11)',
     );
     await expect(render({ files: TRIAL, values: values(87) })).resolves.toBeDefined();
-    const scaled = { ...values(1000), defaults: { autoscaling: { enabled: true, maxReplicas: 80 } } };
-    await refusal(scaled).toThrow('calls 100 x 13');
+    for (const by of ['enabled', 'external']) {
+      const autoscaling = { [by]: true, maxReplicas: 80 };
+      const defaults = { autoscaling, resources: { requests: { cpu: 1 } } };
+      await refusal({ ...values(1000), defaults }).toThrow('calls 100 x 13');
+    }
     const apart = { ...values(22), database: { maxConnections: 22, apart: { calls: { existingSecret: 'of-calls' } } } };
     await expect(render({ files: TRIAL, values: apart })).resolves.toBeDefined();
   });
 });
 
-describe('scaling', () => {
-  const scaled = {
-    defaults: { autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 7, targetCPUPercent: 60 } },
-    database: { maxConnections: 0 },
-  };
-
-  test('follows the CPU usage of each service, and leaves the number of pods to the autoscaler', async () => {
-    const manifests = await render({ files: TRIAL, values: scaled });
-    expect(ofKind(manifests, 'HorizontalPodAutoscaler')).toHaveLength(7);
-    expect(find(manifests, 'HorizontalPodAutoscaler', `${NAME}-calls`).spec).toMatchObject({
-      scaleTargetRef: { kind: 'Deployment', name: `${NAME}-calls` },
-      minReplicas: 3,
-      maxReplicas: 7,
-      metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } }],
-    });
-    expect(find(manifests, 'Deployment', `${NAME}-calls`).spec).not.toHaveProperty('replicas');
-  });
-
-  test('lets a node drain evict one pod of a service at a time', async () => {
-    const manifests = await render({ files: TRIAL });
-    expect(ofKind(manifests, 'PodDisruptionBudget')).toHaveLength(7);
-    const { spec } = find(manifests, 'PodDisruptionBudget', `${NAME}-auth`);
-    expect(spec.maxUnavailable).toBe(1);
-    expect(spec.selector).toEqual(find(manifests, 'Deployment', `${NAME}-auth`).spec.selector);
-  });
-
-  test('spreads the pods of a service over zones and nodes', async () => {
-    const { spec } = find(await render({ files: TRIAL }), 'Deployment', `${NAME}-auth`);
-    expect(spec.template.spec.topologySpreadConstraints).toMatchObject([
-      { topologyKey: 'topology.kubernetes.io/zone', labelSelector: spec.selector },
-      { topologyKey: 'kubernetes.io/hostname', labelSelector: spec.selector },
-    ]);
-  });
-});
-
 describe('access from outside', () => {
   test('uses an Ingress for each origin', async () => {
-    const manifests = await render({ files: ['examples/production.yaml'] });
+    const manifests = await render({ files: ['examples/aks.yaml'] });
     for (const [service, host] of [
       ['api-gateway', 'api.research.example.com'],
       ['tool-gateway', 'tools.research.example.com'],
     ]) {
       const { spec } = find(manifests, 'Ingress', `${NAME}-${service}`);
-      expect(spec).toMatchObject({ ingressClassName: 'nginx', tls: [{ hosts: [host], secretName: host!.replaceAll('.', '-') }] });
-      expect(spec.rules).toEqual([
-        {
-          host,
-          http: {
-            paths: [
-              { path: '/', pathType: 'Prefix', backend: { service: { name: `${NAME}-${service}`, port: { name: 'http' } } } },
-            ],
-          },
-        },
-      ]);
-      expect(find(manifests, 'ConfigMap', `${NAME}-${service}`).data.CRS_TRUSTED_PROXIES).toBe('10.20.0.0/16');
+      expect(spec.tls).toEqual([{ hosts: [host], secretName: host!.replaceAll('.', '-') }]);
+      const backend = { service: { name: `${NAME}-${service}`, port: { name: 'http' } } };
+      expect(spec.rules).toEqual([{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }]);
+      expect(find(manifests, 'ConfigMap', `${NAME}-${service}`).data.CRS_TRUSTED_PROXIES).toBe('10.244.0.0/16');
     }
     expect(ofKind(manifests, 'HTTPRoute')).toEqual([]);
   });
@@ -220,7 +190,7 @@ describe('ServiceAccounts', () => {
     expect([accounts.get('calls'), accounts.get('auth')]).toEqual(['caller', `${NAME}-auth`]);
     expect([accounts.get('install'), accounts.get('tls-renewal')]).toEqual(['installer', `${NAME}-tls-renewal`]);
     expect(createdAccounts(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
-    expect(boundAccounts(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
+    expect(boundAccounts(manifests)).toEqual(['installer-again', `${NAME}-tls-renewal`, 'installer']);
     expect(find(manifests, 'ServiceAccount', 'installer').metadata.annotations).toMatchObject({
       a: 'b',
       'helm.sh/hook-weight': '-10',
@@ -233,14 +203,15 @@ describe('ServiceAccounts', () => {
       values: {
         defaults: { serviceAccount: { create: false, name: 'given' } },
         install: { pod: { serviceAccount: { name: 'installer' } } },
+        renewal: { pod: { serviceAccount: { name: 'renewer' } } },
       },
     });
     expect(createdAccounts(manifests)).toEqual([]);
     const accounts = [...accountsOf(manifests)].map(([part, account]) =>
       /install|renewal/.test(part) ? `of jobs: ${account}` : account,
     );
-    expect(new Set(accounts)).toEqual(new Set(['given', 'of jobs: installer']));
-    expect(boundAccounts(manifests)).toEqual(['installer', 'installer']);
+    expect(new Set(accounts)).toEqual(new Set(['given', 'of jobs: installer', 'of jobs: renewer']));
+    expect(boundAccounts(manifests)).toEqual(['installer', 'renewer', 'installer']);
   });
 });
 
@@ -283,8 +254,7 @@ test('commonAnnotations are added to those of every object, but not to pods', as
       const expected = metadata.name === 'crs-further' ? own : { ...values.commonAnnotations, ...own };
       expect([kind, metadata.name, metadata.annotations]).toEqual([kind, metadata.name, expected]);
     }
-    for (const { kind, metadata } of pods(annotated))
-      if (kind !== 'Pod') expect(metadata.annotations ?? {}).not.toHaveProperty('team');
+    for (const { metadata } of pods(annotated)) expect(metadata.annotations ?? {}).not.toHaveProperty('team');
   }
 });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createKey } from '@crs/testing/credentials';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { act, PROGRAMS, type Outcome } from '../src/programs.ts';
-import type { Exchange, Fault } from '../src/proxy.ts';
+import type { Exchange, Fault } from '@crs/testing/fault-proxy';
 import { LEAD, startClientWorld, type ClientWorld } from '../src/world.ts';
 
 let system: ClientWorld;

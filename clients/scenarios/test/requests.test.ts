@@ -1,7 +1,7 @@
 /** Checks how each client library handles single requests: what it returns and what it sends, also if the service or the connection fails. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { act, PROGRAMS, type Outcome } from '../src/programs.ts';
-import type { Exchange, Fault } from '../src/proxy.ts';
+import type { Exchange, Fault } from '@crs/testing/fault-proxy';
 import { call, LEAD, RANGE, startClientWorld, type ClientWorld } from '../src/world.ts';
 
 let system: ClientWorld;

@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { copyIn, type Copy } from '../src/copy.ts';
 import { act, PROGRAMS, run } from '../src/programs.ts';
-import type { Fault } from '../src/proxy.ts';
+import type { Fault } from '@crs/testing/fault-proxy';
 import { call, RANGE, startClientWorld, type ClientWorld } from '../src/world.ts';
 
 let system: ClientWorld;

@@ -1,4 +1,5 @@
-import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
+import { adminConnection, OWNER_ROLE, type AdminDatabase } from '@crs/kit/data/connection';
+import { RolesMissing } from '@crs/kit/data/roles';
 import { StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
@@ -59,10 +60,10 @@ function reasonOf(error: unknown): string {
 
 /** Converts an error of a migration into a Failure if a person can act on it. Returns others unchanged. */
 export function explain(error: unknown): unknown {
-  if (error instanceof StepLocked) return new Failure(error.message);
+  if (error instanceof StepLocked || error instanceof RolesMissing) return new Failure(error.message);
   if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;
   return new Failure(
-    `The role of MIGRATE_DATABASE_URL lacks rights for a migration (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,
+    `The role of MIGRATE_DATABASE_URL lacks rights for a migration (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database, or membership in ${OWNER_ROLE} once that exists.`,
   );
 }
 

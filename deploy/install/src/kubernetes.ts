@@ -11,9 +11,9 @@ import type { SecretData } from './secrets.ts';
 /** Kubernetes mounts a pod's token and the API server's CA here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TIMEOUT_MS = 10_000;
-/** Argo CD would treat a Secret with the release's labels as its own, and delete it, because no template contains it. */
+/** Argo CD would treat a Secret with the release's labels as its own, and delete it, because no template contains it, or with the application. */
 const ANNOTATIONS = {
-  'argocd.argoproj.io/sync-options': 'Prune=false',
+  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
 };
 
@@ -53,8 +53,18 @@ interface Manifest {
   data?: SecretData;
 }
 
+/** What each new Secret has. */
+export interface SecretMetadata {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
 /** A store in a namespace, whose Secrets have names with one prefix. */
-export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): VersionedSecretStore {
+export function kubernetesSecrets(
+  cluster: Cluster,
+  prefix: string,
+  { labels, annotations }: SecretMetadata,
+): VersionedSecretStore {
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
   const request = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
@@ -70,17 +80,15 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
         `The Kubernetes API at ${cluster.host}:${cluster.port} can't be reached: ${error.code ?? error.message}.`,
       );
     });
-  const refused = (what: string, status: number) =>
+  const refused = (what: string, { status, body }: Response) =>
     new Failure(
-      status === 403 || status === 401
-        ? `The ServiceAccount may not ${what} (status ${status}): its Role must allow that.`
-        : `Kubernetes did not ${what}: status ${status}.`,
+      `Kubernetes did not ${what}: ${messageOf(body) ?? 'no reason given'} (status ${status}).${adviceOn(status, body)}`,
     );
   const find = async (name: string): Promise<VersionedSecret | undefined> => {
-    const { status, body } = await request('GET', `${path}/${prefix}-${name}`);
-    if (status === 404) return undefined;
-    if (status !== 200) throw refused(`get ${describe(name)}`, status);
-    const { metadata, data = {} } = JSON.parse(body) as Manifest;
+    const response = await request('GET', `${path}/${prefix}-${name}`);
+    if (response.status === 404) return undefined;
+    if (response.status !== 200) throw refused(`get ${describe(name)}`, response);
+    const { metadata, data = {} } = JSON.parse(response.body) as Manifest;
     const decoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]);
     return { data: Object.fromEntries(decoded) as SecretData, version: metadata.resourceVersion };
   };
@@ -89,38 +97,54 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
     find,
     read: async (name) => (await find(name))?.data,
     async create(name, data, type = 'Opaque') {
-      const { status } = await request('POST', path, {
+      const response = await request('POST', path, {
         apiVersion: 'v1',
         kind: 'Secret',
         type,
-        metadata: { name: `${prefix}-${name}`, labels, annotations: ANNOTATIONS },
+        metadata: { name: `${prefix}-${name}`, labels, annotations: { ...annotations, ...ANNOTATIONS } },
         stringData: data,
       });
-      if (status === 409) return false;
-      if (status !== 201) throw refused(`create ${describe(name)}`, status);
+      if (response.status === 409) return false;
+      if (response.status !== 201) throw refused(`create ${describe(name)}`, response);
       return true;
     },
     async update(name, data, found) {
       const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
       const gone = Object.keys(found.data).filter((key) => !(key in data));
-      const { status } = await request('PATCH', `${path}/${prefix}-${name}`, {
+      const response = await request('PATCH', `${path}/${prefix}-${name}`, {
         metadata: { resourceVersion: found.version },
         data: { ...Object.fromEntries(encoded), ...Object.fromEntries(gone.map((key) => [key, null])) },
       });
-      if (status === 409 || status === 404) return false;
-      if (status !== 200) throw refused(`patch ${describe(name)}`, status);
+      if (response.status === 409 || response.status === 404) return false;
+      if (response.status !== 200) throw refused(`patch ${describe(name)}`, response);
       return true;
     },
   };
 }
 
+interface Response {
+  status: number;
+  body: string;
+}
+
+/** Returns the message of a `Status` of Kubernetes. An admission webhook gives its reason there. */
+function messageOf(body: string): string | undefined {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown };
+    return typeof message === 'string' && message !== '' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only the authorizer's refusals name the account: a webhook's aren't about the Role. */
+function adviceOn(status: number, body: string): string {
+  const isAuthorizer = status === 401 || (status === 403 && /cannot (get|create|patch) resource/.test(body));
+  return isAuthorizer ? ' The Role of the ServiceAccount must allow that.' : '';
+}
+
 /** Uses `https`, because `fetch` accepts CAs only for the whole process. */
-function send(
-  { host, port, ca, token }: Cluster,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<{ status: number; body: string }> {
+function send({ host, port, ca, token }: Cluster, method: string, path: string, body: unknown): Promise<Response> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': type };
   return new Promise((resolve, reject) => {

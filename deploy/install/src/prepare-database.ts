@@ -4,7 +4,9 @@ import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
 import { digestOf } from '@crs/kit/api-key';
 import type { AdminDatabase } from '@crs/kit/data/connection';
-import { migrate } from '@crs/kit/data/migrate';
+import { migrateSchema } from '@crs/kit/data/migrate';
+import { roleOf } from '@crs/kit/data/migration';
+import { ensureRoles } from '@crs/kit/data/roles';
 import { releaseVersion } from '@crs/kit/process/version';
 import { migrations as projects } from '@crs/projects/migrations';
 import { beginRelease, finishRelease } from './releases.ts';
@@ -24,16 +26,18 @@ export interface Operator {
   credential: string;
 }
 
-/** A service's database role, or its second role (see `secrets.ts`), and the password. */
+/** A service's database role, or its second role (see `secrets.ts`), and the password. Without one, the role is managed elsewhere. */
 export interface Login {
   role: string;
-  password: string;
+  password?: string | undefined;
 }
 
 export interface Preparation extends AdminDatabase {
   apart?: Apart<AdminDatabase>;
-  /** The login of each service. Undefined: its role is managed elsewhere, and exists. */
-  loginOf: (owner: Owner) => Login | undefined;
+  /** The login of each service. */
+  loginOf: (owner: Owner) => Login;
+  /** Whether to create roles and set passwords; by default true. Otherwise, a database administrator does. */
+  manageRoles?: boolean | undefined;
   /** The first operator. */
   operator: Operator;
   /** The version to install; by default this one. */
@@ -41,23 +45,30 @@ export interface Preparation extends AdminDatabase {
 }
 
 /**
- * Migrates every schema, sets the passwords of the services' logins, and stores the first operator.
+ * Ensures the roles, migrates every schema, and stores the first operator.
  * @returns the migrations that ran, as `schema/name`
  * @throws Failure if the version may not follow the installed one
  */
 export async function prepareDatabase({
   apart = {},
   loginOf,
+  manageRoles,
   operator,
   version = releaseVersion(),
   ...admin
 }: Preparation): Promise<string[]> {
+  const databaseOf = (owner: Owner) => (owner !== 'auth' && apart[owner]) || admin;
+  for (const [database, owners] of Map.groupBy(OWNERS, databaseOf)) {
+    const roles = owners.map((owner) => {
+      const { role: login, password } = loginOf(owner);
+      return { role: roleOf(owner), login, password };
+    });
+    await ensureRoles({ ...database, manageRoles }, roles);
+  }
   await beginRelease(admin, version);
   const ran: string[] = [];
   for (const owner of OWNERS) {
-    const { role: loginRole, password } = loginOf(owner) ?? {};
-    const database = (owner !== 'auth' && apart[owner]) || admin;
-    const names = await migrate({ ...database, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
+    const names = await migrateSchema({ ...databaseOf(owner), service: owner, migrations: MIGRATIONS[owner] });
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
   await ensureOperator(admin, operator.name, digestOf(operator.credential));

@@ -1,5 +1,6 @@
-import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
-import { Client } from 'pg';
+import { asOwner, type AdminDatabase } from '@crs/kit/data/connection';
+import { ensureSchema } from '@crs/kit/data/roles';
+import type { Client } from 'pg';
 import { Failure } from './failure.ts';
 import { refusalOf, type Release } from './release-rule.ts';
 
@@ -7,9 +8,9 @@ const LOCK = 0x637274;
 
 /** Records that the installation of a version begins. @throws Failure if the version may not be installed on this database */
 export async function beginRelease(admin: AdminDatabase, version: string): Promise<void> {
+  await ensureSchema(admin, 'install');
   await inTransaction(admin, async (client) => {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`);
-    await client.query('create schema if not exists install');
     await client.query(`create table if not exists install.releases (
       version text primary key,
       begun_at timestamptz(3) not null default now(),
@@ -29,14 +30,10 @@ export async function finishRelease(admin: AdminDatabase, version: string): Prom
   );
 }
 
-async function inTransaction(admin: AdminDatabase, work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client(adminConnection(admin));
-  await client.connect();
-  try {
+function inTransaction(admin: AdminDatabase, work: (client: Client) => Promise<unknown>): Promise<void> {
+  return asOwner(admin, async (client) => {
     await client.query('begin');
     await work(client);
     await client.query('commit');
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -16,7 +16,7 @@ const settings = z.object({
 await runProgram('certificates', settings, async (env, log) => {
   const { CRS_SECRET_PREFIX, CRS_CERTIFICATES: names, CRS_TLS_PEER_DOMAIN: peerDomain } = env;
   const cluster = await findCluster(process.env);
-  const store = existingOnly(kubernetesSecrets(cluster, CRS_SECRET_PREFIX, {}));
+  const store = existingOnly(kubernetesSecrets(cluster, CRS_SECRET_PREFIX, { labels: {}, annotations: {} }));
   const components = { names, prefix: CRS_SECRET_PREFIX, namespace: cluster.namespace, peerDomain };
   await maintainCertificates(store, components, log);
 });

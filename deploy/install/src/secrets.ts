@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createOperatorCredential } from '@crs/auth/operator-credential';
 import type { Logger } from '@crs/kit/process/log';
 import { roleOf, serviceUrl } from '@crs/kit/data/migration';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
@@ -20,8 +20,7 @@ export interface SecretStore {
 }
 
 export interface Secrets {
-  /** The login of each owner; undefined if its URL has no password. */
-  logins: Record<Owner, Login | undefined>;
+  logins: Record<Owner, Login>;
   operator: Operator;
 }
 
@@ -30,7 +29,7 @@ const operatorFile = z.object({ name: z.string().min(1), credential: z.string().
 /**
  * Reads the secrets of an installation, and creates missing ones. Never changes existing ones.
  * @param urlOf the URL of a service's database; role and password are replaced
- * @param mayMake throws if the role of a service must not get a new password
+ * @param mayMake throws if the role of a service must not get a new password, or can't
  * @throws Failure that names the secret that can't be used
  */
 export async function ensureSecrets(
@@ -77,7 +76,7 @@ export async function ensureSecrets(
     if (url.host !== expected.host || url.pathname !== expected.pathname) {
       log.warn({ secret: owner, has: url.host + url.pathname, expected: expected.host + expected.pathname }, 'another database');
     }
-    logins[owner] = url.password === '' ? undefined : { role: url.username, password: decodeURIComponent(url.password) };
+    logins[owner] = { role: url.username, password: url.password === '' ? undefined : decodeURIComponent(url.password) };
   }
   await ensure('tool-gateway', () => ({ CRS_SECRET: secretWithId() }), ['CRS_SECRET']);
 

@@ -23,6 +23,8 @@ export interface FakeCluster {
   failures: number[];
   /** The verbs that the Role allows. */
   allowed: Set<'get' | 'create' | 'patch'>;
+  /** Why an admission webhook refuses each new Secret. */
+  denied: string | undefined;
   /** Called before a patch is applied, so that a test can change the Secret in between, as another client could. */
   beforePatch: ((name: string) => void) | undefined;
   stop(): Promise<void>;
@@ -44,13 +46,16 @@ export async function startCluster(): Promise<FakeCluster> {
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const respond = (status: number, body: unknown = { kind: 'Status', code: status }) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const forbid = (message: string) => respond(403, { kind: 'Status', code: 403, message });
+    const forbidVerb = (verb: string) => forbid(`secrets is forbidden: User "installer" cannot ${verb} resource "secrets"`);
     const body = await text(request);
     requests.push(`${request.method} ${request.url}`);
     const failure = failures.shift();
     if (failure !== undefined) return respond(failure);
     if (request.headers.authorization !== 'Bearer the-token') return respond(401);
     if (request.method === 'POST' && request.url === PATH) {
-      if (!allowed.has('create')) return respond(403);
+      if (!allowed.has('create')) return forbidVerb('create');
+      if (fake.denied !== undefined) return forbid(fake.denied);
       const manifest = JSON.parse(body) as Manifest;
       if (secrets.has(manifest.metadata.name)) return respond(409);
       store(manifest);
@@ -59,7 +64,7 @@ export async function startCluster(): Promise<FakeCluster> {
     const name = request.url?.startsWith(`${PATH}/`) ? request.url.slice(PATH.length + 1) : undefined;
     if (name === undefined) return respond(405);
     if (request.method === 'PATCH') {
-      if (!allowed.has('patch')) return respond(403);
+      if (!allowed.has('patch')) return forbidVerb('patch');
       if (request.headers['content-type'] !== 'application/merge-patch+json') return respond(415);
       fake.beforePatch?.(name);
       const old = secrets.get(name);
@@ -75,7 +80,7 @@ export async function startCluster(): Promise<FakeCluster> {
       return respond(200);
     }
     if (request.method !== 'GET') return respond(405);
-    if (!allowed.has('get')) return respond(403);
+    if (!allowed.has('get')) return forbidVerb('get');
     const found = secrets.get(name);
     if (!found) return respond(404);
     const { stringData, ...rest } = found;
@@ -91,6 +96,7 @@ export async function startCluster(): Promise<FakeCluster> {
     requests,
     failures,
     allowed,
+    denied: undefined,
     beforePatch: undefined,
     stop: () =>
       new Promise((resolve) => {

@@ -6,7 +6,10 @@ import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
 import { startCluster, type FakeCluster } from './_cluster.ts';
 
-export const LABELS = { 'app.kubernetes.io/part-of': 'call-research' };
+export const METADATA = {
+  labels: { 'app.kubernetes.io/part-of': 'call-research' },
+  annotations: { 'example.com/owner': 'research' },
+};
 export const log = createLogger('test', { level: 'silent' });
 
 /** Where a test installs. Each test gets a new database and a new cluster. */
@@ -26,7 +29,7 @@ interface Target {
 export function emptyTarget(): Target {
   const target = {
     run: (adminUrl = target.database.url, serviceUrl?: string) =>
-      install({ adminUrl, serviceUrl }, kubernetesSecrets(target.cluster.cluster, 'crs', LABELS), log),
+      install({ adminUrl, serviceUrl }, kubernetesSecrets(target.cluster.cluster, 'crs', METADATA), log),
     secret: (name) => target.cluster.secrets.get(`crs-${name}`)!.stringData,
   } as Target;
   beforeAll(async () => {

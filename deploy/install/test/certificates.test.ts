@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 const parts = { names, prefix: 'crs', namespace: 'research', peerDomain: 'crs.research.call-research' };
-const store = () => kubernetesSecrets(cluster.cluster, 'crs', {});
+const store = () => kubernetesSecrets(cluster.cluster, 'crs', { labels: {}, annotations: {} });
 /** Runs the CronJob once, at a time given in milliseconds from now. */
 const maintain = (at: number) => maintainCertificates(store(), parts, log, new Date(now + at));
 type Files = Record<string, string>;
@@ -288,7 +288,7 @@ describe('the CA', () => {
     await maintain(-25 * DAY);
     cluster.allowed.delete('patch');
     await expect(maintain(0)).rejects.toThrow(
-      'The ServiceAccount may not patch the Secret crs-auth-mtls (status 403): its Role must allow that.',
+      'Kubernetes did not patch the Secret crs-auth-mtls: secrets is forbidden: User "installer" cannot patch resource "secrets" (status 403). The Role of the ServiceAccount must allow that.',
     );
   });
 });

@@ -8,7 +8,7 @@ import { waitForDatabase } from '../src/database.ts';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
-import { emptyTarget, LABELS, log, query } from './_installation.ts';
+import { emptyTarget, log, METADATA, query } from './_installation.ts';
 
 const target = emptyTarget();
 
@@ -55,7 +55,7 @@ describe('the database', () => {
     const adminPasswordFile = join(folder, 'token');
     const url = new URL(target.database.url);
     [url.username, url.password] = ['tokens', ''];
-    const store = kubernetesSecrets(target.cluster.cluster, 'crs', LABELS);
+    const store = kubernetesSecrets(target.cluster.cluster, 'crs', METADATA);
     const rotate = async (token: string) => {
       await query(target.postgres.url, `alter role tokens password '${token}'`);
       await writeFile(adminPasswordFile, `${token}\n`);
@@ -85,8 +85,8 @@ describe('the database', () => {
   });
 
   it('can be prepared by a role that is not a superuser, as on a managed service', async () => {
-    for (const service of ['auth', 'calls', 'projects', 'entities'])
-      await query(target.postgres.url, `drop role if exists crs_${service}`);
+    for (const name of ['auth', 'calls', 'projects', 'entities', 'owner'])
+      await query(target.postgres.url, `drop role if exists crs_${name}`);
     await query(target.postgres.url, `create role managed login createrole password 'managed'`);
     await query(target.postgres.url, `create role feeble login password 'feeble'`);
     const as = (role: string) => {
@@ -95,16 +95,10 @@ describe('the database', () => {
       return url.href;
     };
     await expect(target.run(as('feeble'))).rejects.toThrow(
-      `The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied for database ${target.database.name}): ` +
-        'it needs CREATEROLE, and CREATE on the database.',
+      `The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ` +
+        'it needs CREATEROLE, and CREATE on the database, or membership in crs_owner once that exists.',
     );
-    await query(target.postgres.url, `grant create on database ${target.database.name} to feeble`);
-    await expect(target.run(as('feeble'))).rejects.toThrow(
-      'The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ' +
-        'it needs CREATEROLE, and CREATE on the database.',
-    );
-    // The schema that the failed attempt created belongs to its role.
-    await query(target.database.url, 'drop schema install cascade');
+    await expect(target.run(as('managed'))).rejects.toThrow(`permission denied for database ${target.database.name}`);
     await query(target.postgres.url, `grant create on database ${target.database.name} to managed`);
     await target.run(as('managed'));
     await target.run(as('managed'));

@@ -1,14 +1,16 @@
 import { digestOf } from '@crs/kit/api-key';
 import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { createDatabase } from '@crs/testing/postgres';
+import { ensureRoles } from '@crs/kit/data/roles';
 import { SECRET } from '@crs/testing/setup';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
 import { prepareDatabase } from '../src/prepare-database.ts';
+import { beginRelease } from '../src/releases.ts';
 import { startCluster } from './_cluster.ts';
-import { emptyTarget, LABELS, log, query } from './_installation.ts';
+import { emptyTarget, log, METADATA, query } from './_installation.ts';
 
 const target = emptyTarget();
 
@@ -19,8 +21,11 @@ describe('an installation', () => {
       ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
     );
     for (const { type, metadata } of target.cluster.secrets.values()) {
-      expect([type, metadata.labels]).toEqual(['Opaque', LABELS]);
-      expect(metadata.annotations).toMatchObject({ 'argocd.argoproj.io/sync-options': 'Prune=false' });
+      expect([type, metadata.labels]).toEqual(['Opaque', METADATA.labels]);
+      expect(metadata.annotations).toMatchObject({
+        ...METADATA.annotations,
+        'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+      });
     }
     for (const service of ['auth', 'calls', 'projects', 'entities']) {
       const statement = `select current_user as role, count(*)::int > 0 as migrated from ${service}.migrations`;
@@ -83,7 +88,7 @@ describe('an installation', () => {
     const own = await createDatabase(target.postgres.url);
     try {
       const apart = { calls: { adminUrl: own.url }, entities: undefined };
-      await install({ adminUrl: target.database.url, apart }, kubernetesSecrets(target.cluster.cluster, 'crs', LABELS), log);
+      await install({ adminUrl: target.database.url, apart }, kubernetesSecrets(target.cluster.cluster, 'crs', METADATA), log);
       const schemas = `select nspname as name from pg_namespace
         where nspname in ('auth', 'calls', 'entities', 'install', 'projects') order by 1`;
       const names = async (url: string) => (await query<{ name: string }>(url, schemas)).map(({ name }) => name);
@@ -101,7 +106,7 @@ describe('an installation', () => {
     await target.run();
     const [other, second] = await Promise.all([startCluster(), createDatabase(target.postgres.url)]);
     try {
-      await expect(install({ adminUrl: second.url }, kubernetesSecrets(other.cluster, 'crs', LABELS), log)).rejects.toThrow(
+      await expect(install({ adminUrl: second.url }, kubernetesSecrets(other.cluster, 'crs', METADATA), log)).rejects.toThrow(
         `The role crs_auth has rights in the database ${target.database.name} of ${new URL(second.url).host}, so another installation may use it. ` +
           'Give each installation a server of its own, or drop that database.',
       );
@@ -158,11 +163,8 @@ describe('a version', () => {
   });
 
   it('changes nothing if it is refused', async () => {
-    await query(
-      target.database.url,
-      'create schema install; create table install.releases (version text primary key, begun_at timestamptz, installed_at timestamptz)',
-    );
-    await query(target.database.url, `insert into install.releases values ('9.9.9', now(), now())`);
+    await ensureRoles({ adminUrl: target.database.url }, []);
+    await beginRelease({ adminUrl: target.database.url }, '9.9.9');
     const failed = await target.run().catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(Failure);
     expect((failed as Error).message).toMatch(/can't run on this database, whose schema is that of 9\.9\.9/);
@@ -182,7 +184,7 @@ describe('a version', () => {
 describe('the Kubernetes API', () => {
   it('is retried while it is busy', async () => {
     target.cluster.failures.push(503, 429);
-    const secrets = kubernetesSecrets(target.cluster.cluster, 'crs', LABELS);
+    const secrets = kubernetesSecrets(target.cluster.cluster, 'crs', METADATA);
     expect(await secrets.create('calls', { DATABASE_URL: 'x' })).toBe(true);
     expect(target.cluster.failures).toEqual([]);
     expect(target.secret('calls')).toEqual({ DATABASE_URL: 'x' });
@@ -191,7 +193,16 @@ describe('the Kubernetes API', () => {
   it.each(['get', 'create'] as const)('leads to a message about the Role if it forbids %s', async (verb) => {
     target.cluster.allowed.delete(verb);
     await expect(target.run()).rejects.toThrow(
-      `The ServiceAccount may not ${verb} the Secret crs-auth (status 403): its Role must allow that.`,
+      `Kubernetes did not ${verb} the Secret crs-auth: secrets is forbidden: User "installer" cannot ${verb} resource "secrets" (status 403). ` +
+        'The Role of the ServiceAccount must allow that.',
+    );
+  });
+
+  it('leads to a message with the reason of an admission webhook, which is not about the Role', async () => {
+    const reason = 'admission webhook "policies.example.com" denied the request: Secrets need the label owner';
+    target.cluster.denied = reason;
+    await expect(target.run()).rejects.toThrow(
+      new RegExp(`^Kubernetes did not create the Secret crs-auth: ${reason} \\(status 403\\)\\.$`),
     );
   });
 });

@@ -4,7 +4,7 @@ import { rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { accessTokenSeconds, oidcAllowHosts } from '@crs/auth/config';
-import { createOperatorCredential } from '@crs/auth/operator-credential';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { ruleSetting } from '@crs/kit/limits/rule';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
 import { Shutdown, runUntilSignal } from '@crs/kit/process/lifecycle';

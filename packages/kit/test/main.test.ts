@@ -36,9 +36,11 @@ const FAST = `
   globalThis.setTimeout = (work, ms = 0, ...given) => setTimeout(work, ms / 10, ...given);`;
 
 /** Starts a process whose service calls the auth service at that port. */
-function clientOf(port: number, ...options: string[]) {
+const clientOf = (port: number, ...options: string[]) => startClient(port, options, {});
+
+function startClient(port: number, options: string[], settings: Record<string, string>) {
   const child = spawn(process.execPath, [...options, fileURLToPath(new URL('./_client-process.ts', import.meta.url))], {
-    env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', CRS_AUTH_ADDRESS: `127.0.0.1:${port}` },
+    env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', CRS_AUTH_ADDRESS: `127.0.0.1:${port}`, ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -48,6 +50,15 @@ function clientOf(port: number, ...options: string[]) {
 }
 
 const isReady = (log: string[]) => log.some((line) => line.includes('"ready"'));
+
+it.each([
+  ['CRS_TLS_DIR', '/etc/crs/tls'],
+  ['CRS_TLS_PEER_DOMAIN', 'crs.tests.call-research'],
+])('a process with %s alone does not start: a certificate of any client would be enough to call it', async (name, value) => {
+  const { child, log } = startClient(9, [], { [name]: value });
+  expect(await once(child, 'exit')).toEqual([1, null]);
+  expect(log.join('\n')).toContain('CRS_TLS_DIR and CRS_TLS_PEER_DOMAIN: set both or neither');
+});
 
 it('a program ends at once on SIGTERM, even if it cannot connect to a service', async () => {
   const port = await silentPort();

@@ -6,6 +6,8 @@ import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import type { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';
 import type { HeaderName } from './openapi/headers.ts';
@@ -17,9 +19,9 @@ export type RecordsClient = ServiceClient<typeof RecordsService>;
 /** Dependencies of the routes. */
 export interface Context {
   auth: ServiceClient<AuthServiceService & typeof RecordsService>;
-  calls: ServiceClient<CallsServiceService & typeof RecordsService>;
-  projects: ServiceClient<ProjectsServiceService & typeof RecordsService>;
-  entities: RecordsClient;
+  calls: ServiceClient<CallsServiceService & FeedServiceService & typeof RecordsService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService & typeof RecordsService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService & typeof RecordsService>;
   limiter: RateLimiter;
   /** Slots of large bodies of records. */
   bodies: FairQueue;
@@ -37,7 +39,7 @@ export interface Route {
   access: KeyAccess | undefined;
   /** The function's name in generated clients. */
   operationId: string;
-  tag: 'Calls' | 'Projects' | 'Records' | 'About';
+  tag: 'Calls' | 'Projects' | 'Entities' | 'Records' | 'About';
   summary: string;
   description: string;
   path?: z.ZodObject;

@@ -90,6 +90,11 @@ describe('the access-log line of a request records who read what:', () => {
     expect(await lineOf(made)).toMatchObject({ ...knownKey(), operation: 'createProject', status: 201, project_id });
     expect(await get(`/v1/projects/${project_id.toUpperCase()}`)).toMatchObject({ operation: 'getProject', project_id });
     expect(await get('/v1/billing-offices')).toMatchObject({ operation: 'listBillingOffices', rows: 0 });
+    const page = { query: { limit: 5 }, rows: 1, first_id: project_id, last_id: project_id };
+    expect(await get('/v1/projects?limit=5')).toMatchObject({ operation: 'listProjects', ...page });
+    expect(await get('/v1/entities')).toMatchObject({ operation: 'listEntities', query: { limit: 100 }, rows: 0 });
+    const changes = await get('/v1/changes?types=project');
+    expect(changes).toMatchObject({ operation: 'listChanges', ...page, query: { limit: 100, types: 'project' } });
   });
 
   it('a call without a body: 304 or HEAD', async () => {

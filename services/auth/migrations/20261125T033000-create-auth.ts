@@ -3,17 +3,31 @@ import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration
 
 const ROLE = roleOf('auth');
 const OF_TENANT = `organization = nullif(current_setting('app.organization_id', true), '')`;
-const TENANT_TABLES = ['organizations', 'users', 'user_identities', 'projects', 'project_roles', 'api_keys', 'audit', 'grants'];
+const TENANT_TABLES = [
+  'organizations',
+  'users',
+  'user_identities',
+  'projects',
+  'project_roles',
+  'groups',
+  'group_members',
+  'group_maps',
+  'api_keys',
+  'scim_tokens',
+  'audit',
+  'grants',
+];
 
 /**
  * Tenants, people, keys and project roles. Ids are unique within an organization, which comes first in every key. `key_directory`,
- * `domain_directory`, `assertion_issuers` and the tables of `ABOVE_TENANTS` stand above tenants and hold no tenant content.
+ * `scim_token_directory`, `domain_directory`, `assertion_issuers` and the tables of `ABOVE_TENANTS` stand above tenants and hold no tenant content.
  */
 export const createAuth: Migration = {
   name: '20261125T033000-create-auth',
 
   async up(db: Knex) {
     await db.raw(TENANTS);
+    await db.raw(GROUPS);
     await db.raw(ACCESS);
     await db.raw(ABOVE_TENANTS);
     for (const table of TENANT_TABLES) await protectByTenant(db, 'auth', table);
@@ -27,8 +41,8 @@ export const createAuth: Migration = {
     await db.raw(AUDIT_POLICIES);
     await db.raw(`
       grant select, insert, update, delete on
-        auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.api_keys, auth.key_directory,
-        auth.domain_directory, auth.assertion_issuers, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
+        auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.groups, auth.group_members, auth.group_maps,
+        auth.api_keys, auth.key_directory, auth.scim_tokens, auth.scim_token_directory, auth.domain_directory, auth.assertion_issuers, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
       grant select, insert, update on auth.operators to ${ROLE};
       grant select, insert, update (count), delete on auth.audit to ${ROLE};
       grant select, insert on auth.retired_keys to ${ROLE};
@@ -37,7 +51,8 @@ export const createAuth: Migration = {
 
   async down(db: Knex) {
     await db.raw(`drop table auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
-      auth.grants, auth.assertion_issuers, auth.domain_directory, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
+      auth.grants, auth.assertion_issuers, auth.domain_directory, auth.scim_token_directory, auth.key_directory, auth.audit, auth.scim_tokens,
+      auth.api_keys, auth.group_maps, auth.group_members, auth.groups, auth.project_roles, auth.projects, auth.user_identities, auth.users,
       auth.organizations`);
   },
 };
@@ -72,6 +87,7 @@ const TENANTS = `
     client_hosts text[] not null default '{}', -- hosts of metadata documents, in lower case
     own_tokens boolean not null default false, -- whether users may make tokens for themselves
     created_at timestamptz(3) not null default now(),
+    suspended_at timestamptz(3), -- while it is set, only operators have access
     erasing_at timestamptz(3),
     -- The organization's own OpenID provider.
     oidc_issuer text,
@@ -96,13 +112,22 @@ const TENANTS = `
     name text,
     password_hash text,
     disabled_at timestamptz(3),
+    disabled_by text check (disabled_by in ('operator', 'directory')), -- the directory enables only whom it disabled
+    external_id text collate "C", -- the directory's id
+    given_name text, -- as the directory sent them: \`name\` may be derived from both
+    family_name text,
+    deleted_in_directory boolean not null default false, -- the directory deleted the user, and may create them again
     visibility_version bigint not null default 1,
     created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(), -- of what the directory sees
     erasing_at timestamptz(3),
     session_version integer not null default 0, -- a browser session ends when it changes
     primary key (organization, user_id),
-    unique (organization, email_folded)
+    unique (organization, email_folded),
+    constraint disabled_by_somebody check ((disabled_at is null) = (disabled_by is null)),
+    constraint deleted_users_are_disabled check (disabled_at is not null or not deleted_in_directory)
   );
+  create index users_by_external_id on auth.users (organization, external_id) where external_id is not null;
 
   -- The ids of users at the organization's provider.
   create table auth.user_identities (
@@ -132,11 +157,53 @@ const TENANTS = `
     project_id uuid not null,
     user_id uuid not null,
     role text not null check (role in ('lead', 'member')),
-    primary key (organization, user_id, project_id, role),
+    -- directory: follows from \`group_maps\`. Each source takes away only its own roles.
+    source text not null default 'records' check (source in ('records', 'directory')),
+    created_at timestamptz(3) not null default now(),
+    primary key (organization, user_id, project_id, role, source),
     foreign key (organization, project_id) references auth.projects on delete cascade,
     foreign key (organization, user_id) references auth.users on delete cascade
   );
   create index project_roles_by_project on auth.project_roles (organization, project_id);
+`;
+
+/** What an organization's directory sends by SCIM besides its users, and the roles that its groups give. */
+const GROUPS = `
+  create table auth.groups (
+    organization text collate "C" not null references auth.organizations on delete cascade,
+    group_id uuid not null,
+    name text not null,
+    name_folded text collate "C" not null,
+    external_id text collate "C",
+    created_at timestamptz(3) not null default now(),
+    updated_at timestamptz(3) not null default now(),
+    primary key (organization, group_id),
+    unique (organization, name_folded)
+  );
+  create index groups_by_external_id on auth.groups (organization, external_id) where external_id is not null;
+
+  create table auth.group_members (
+    organization text collate "C" not null,
+    group_id uuid not null,
+    user_id uuid not null,
+    primary key (organization, group_id, user_id),
+    foreign key (organization, group_id) references auth.groups on delete cascade,
+    foreign key (organization, user_id) references auth.users on delete cascade
+  );
+  create index group_members_by_user on auth.group_members (organization, user_id);
+
+  -- The role that members of the group with this name have. The group may not exist yet.
+  create table auth.group_maps (
+    organization text collate "C" not null,
+    name text not null,
+    name_folded text collate "C" not null,
+    project_id uuid not null,
+    role text not null check (role in ('lead', 'member')),
+    created_at timestamptz(3) not null default now(),
+    primary key (organization, name_folded, project_id, role),
+    foreign key (organization, project_id) references auth.projects on delete cascade
+  );
+  create index group_maps_by_project on auth.group_maps (organization, project_id);
 `;
 
 /** Credentials, consents, and the audit trail. */
@@ -163,6 +230,26 @@ const ACCESS = `
     key_id text collate "C" not null
   );
   create index key_directory_by_organization on auth.key_directory (organization);
+
+  -- Tokens with which an organization's directory uses SCIM.
+  create table auth.scim_tokens (
+    organization text collate "C" not null references auth.organizations on delete cascade,
+    token_id text collate "C" not null,
+    digest bytea not null,
+    label text not null,
+    created_at timestamptz(3) not null default now(),
+    revoked_at timestamptz(3),
+    last_used_at timestamptz(3),
+    primary key (organization, token_id)
+  );
+
+  -- The organization of each SCIM token. Readable without a tenant scope, like the directory of keys.
+  create table auth.scim_token_directory (
+    digest bytea primary key,
+    organization text collate "C" not null,
+    token_id text collate "C" not null
+  );
+  create index scim_token_directory_by_organization on auth.scim_token_directory (organization);
 
   -- The organization of each e-mail domain. Readable without a tenant scope, because sign-in finds the organization by it.
   create table auth.domain_directory (
@@ -215,6 +302,9 @@ const ACCESS = `
     primary key (organization, audit_id)
   );
   create index audit_by_time on auth.audit (audit_id desc);
+  -- Who gave roles and credentials, for reviews of access.
+  create index audit_givers on auth.audit (organization, target)
+    where action in ('member.add.lead', 'member.add.member', 'key.create', 'scim-token.create');
   create unique index audit_counted on auth.audit (organization, counted_as, counted_until) where counted_as is not null;
 `;
 

@@ -1,16 +1,22 @@
 import { createLogger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
+import type { Tls } from '@crs/kit/process/tls';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL, type World } from '@crs/testing/world';
 import type { AuthConfig } from '../src/config.ts';
 import { createAuthService } from '../src/service.ts';
 import { serviceUrl } from './_fixtures.ts';
 
-/** Starts another replica of auth on the database of a test environment. @param log receives the lines of its log */
+/**
+ * Starts another replica of auth on the database of a test environment.
+ * @param log receives the lines of its log
+ * @param tls absent: plaintext
+ */
 export async function startReplica(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
   settings: Partial<AuthConfig> = {},
   log: string[] = [],
+  tls?: Tls,
 ) {
   const service = createAuthService(
     {
@@ -24,8 +30,8 @@ export async function startReplica(
       accessTokenSeconds: 86_400,
       ...settings,
     },
-    { log: createLogger('auth', { level: 'debug', destination: { write: (line) => void log.push(line) } }) },
+    { log: createLogger('auth', { level: 'debug', destination: { write: (line) => void log.push(line) } }), tls },
   );
-  const { http } = await service.start();
-  return { http, stop: () => service.stop() };
+  const { http, admin } = await service.start();
+  return { http, admin, stop: () => service.stop() };
 }

@@ -1,17 +1,34 @@
 import { digestOf } from '@crs/kit/api-key';
-import { ANN, assertionIssuerOf, GRANT, ISSUER, KEY, PROJECT, SUBJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import {
+  ANN,
+  assertionIssuerOf,
+  GRANT,
+  GROUP,
+  GROUP_ID,
+  ISSUER,
+  KEY,
+  PROJECT,
+  SCIM_TOKEN,
+  SUBJECT,
+  type SendStatements,
+} from '@crs/testing/tenant-rows';
+import * as review from '../src/store/access-review.ts';
 import * as keys from '../src/store/api-keys.ts';
 import * as issuers from '../src/store/assertion-issuers.ts';
 import * as audit from '../src/store/audit.ts';
 import * as consents from '../src/store/consents.ts';
 import { findDomainOwner, setDomains } from '../src/store/domain-directory.ts';
 import * as erasures from '../src/store/erasures.ts';
+import * as directory from '../src/store/directory-users.ts';
+import * as groupMaps from '../src/store/group-maps.ts';
+import * as groups from '../src/store/groups.ts';
 import * as identities from '../src/store/identities.ts';
 import * as managedConsents from '../src/store/managed-consents.ts';
 import { findOidcProvider } from '../src/store/oidc-providers.ts';
 import * as organizations from '../src/store/organizations.ts';
 import * as projects from '../src/store/projects.ts';
 import { putProjects } from '../src/store/put-roles.ts';
+import * as scimTokens from '../src/store/scim-tokens.ts';
 import * as encrypted from '../src/store/encrypted-values.ts';
 import * as users from '../src/store/users.ts';
 
@@ -32,6 +49,73 @@ export const statements: SendStatements[] = [
     return [keys.lookUpKey(digest)];
   },
   ({ id }) => [keys.findLiveKey(id, KEY), keys.touchKey(id, KEY), keys.listApiKeys(id), keys.revokeApiKey(id, KEY)],
+  ({ id }) => [keys.listKeyDigests(id), keys.updateApiKey(id, KEY, { label: id, networks: [], expiresAt: null })],
+  ({ id, annId, bobId }) => [
+    review.reviewUsers(id, '', 10),
+    review.reviewRoles(id, [annId, bobId]),
+    review.findGivers(id, [KEY, SCIM_TOKEN]),
+  ],
+  async ({ id }, query) => {
+    const digest = digestOf(`a new SCIM token of ${id}`);
+    await scimTokens.insertScimToken(query, id, { tokenId: 'scim_new', digest, label: '' });
+    return [
+      scimTokens.lookUpScimToken(digest),
+      scimTokens.findLiveScimToken(id, SCIM_TOKEN),
+      scimTokens.touchScimToken(id, SCIM_TOKEN),
+      scimTokens.listScimTokens(id),
+      scimTokens.listScimTokenDigests(id),
+      scimTokens.renameScimToken(id, SCIM_TOKEN, id),
+      scimTokens.revokeScimToken(id, SCIM_TOKEN),
+    ];
+  },
+  async ({ id, annId, bobId }, query) => {
+    const map = { group: GROUP, projectId: PROJECT, role: 'member' } as const;
+    await query(groupMaps.lockDirectory(id));
+    await query(groupMaps.insertGroupMap(id, { ...map, role: 'lead' }));
+    await groupMaps.followGroups(query, id, [annId, bobId]);
+    await query(groupMaps.deleteGroupMap(id, map));
+    await groupMaps.followGroups(query, id, [annId, bobId]);
+    return [
+      groupMaps.listGroupMaps(id),
+      groupMaps.findGroupMembers(id, GROUP),
+      groupMaps.findGroupsOfRole(id, { userId: bobId, ...map, role: 'lead' }),
+    ];
+  },
+  ({ id, annId, bobId }) => {
+    const profile = { email: 'ann-again@crs.example', name: null, givenName: null, familyName: null, externalId: null };
+    const page = { offset: 0, limit: 10 };
+    return [
+      directory.findDirectoryUser(id, annId),
+      directory.lockDirectoryUser(id, annId),
+      directory.countDirectoryUsers(id, { userId: annId }),
+      directory.listDirectoryUsers(id, { emailFolded: ANN }, page),
+      directory.lockEmailHolder(id, ANN),
+      directory.setDirectoryProfile(id, annId, profile),
+      directory.disableByDirectory(id, annId),
+      directory.enableByDirectory(id, annId),
+      directory.disableByDirectory(id, annId),
+      directory.disableByDirectory(id, bobId),
+      ...directory.deleteInDirectory(id, bobId),
+      directory.undeleteInDirectory(id, bobId),
+    ];
+  },
+  async ({ id, annId, bobId }, query) => {
+    await groups.addMembers(query, id, GROUP_ID, [annId]);
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: false });
+    await groups.removeMembers(query, id, GROUP_ID, { userIds: [annId], allBut: true });
+    await groups.addMembers(query, id, GROUP_ID, [bobId]);
+    return [
+      groups.findGroup(id, GROUP_ID),
+      groups.findGroupByName(id, GROUP),
+      groups.countGroups(id, { memberIds: [bobId] }),
+      groups.listGroups(id, { groupId: GROUP_ID, nameFolded: GROUP.toLowerCase() }, { offset: 0, limit: 10 }),
+      groups.listMembers(id, [GROUP_ID]),
+      groups.findDirectoryUserIds(id, [bobId]),
+      groups.insertGroup(id, { name: 'New', externalId: null }),
+      groups.updateGroup(id, GROUP_ID, { name: GROUP, externalId: null }),
+      groups.deleteGroup(id, GROUP_ID),
+    ];
+  },
   ({ id }) => {
     const counted = { organization: id, actor: 'a', action: 'b', target: id, outcome: 'c', address: '', countedAs: Buffer.of(1) };
     return [
@@ -98,6 +182,8 @@ export const statements: SendStatements[] = [
     await organizations.updateOrganization(query, before!, { name: `${id} again` });
     return [
       organizations.organizationExists(id),
+      organizations.setSuspended(id, true),
+      organizations.setSuspended(id, false),
       organizations.findViewSettings(id),
       organizations.listOrganizations([id]),
       findOidcProvider(id),
@@ -130,10 +216,13 @@ export const statements: SendStatements[] = [
     users.insertUser(id, { email: 'new@crs.example', name: id, passwordHash: null }),
     users.findUser(id, ANN),
     users.listUsers(id),
+    users.listPresentUsers(id),
     users.findUsersByEmail(id, [ANN]),
     users.exportUsers(id, ''),
     users.findEmails(id, [annId]),
     users.updateUser(id, annId, { email: ANN, name: `${id} again`, passwordHash: null }),
+    users.findEmailOwner(id, ANN),
+    users.setProfile(id, annId, { email: 'ann-again@crs.example', name: null }),
     users.setPassword(id, annId, 'a hash'),
     users.endSessions(id, annId),
     users.findLiveUser(id, annId),

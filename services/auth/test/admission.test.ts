@@ -17,6 +17,7 @@ const INTERNAL: Record<
 > = {
   authenticateKey: 'anyone',
   authenticateToken: 'anyone',
+  authenticateScimToken: 'anyone',
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],

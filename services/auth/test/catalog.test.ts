@@ -14,6 +14,7 @@ const names = async (text: string) => (await query<{ name: string }>(database.ur
 /** The roles of the schemas. Tests of migrations make other roles on this server meanwhile. */
 const OUR_ROLES = `rolname in (select 'crs_' || nspname from pg_namespace)`;
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$|install$)' and c.relname <> 'migrations'`;
+const IN_SCHEMAS = `n.nspname in ('auth', 'calls', 'entities', 'install', 'projects')`;
 /** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
   'auth.caller_keys',
@@ -24,8 +25,8 @@ const ABOVE_TENANTS = [
   'auth.throttles',
   'auth.token_keys',
 ];
-/** They map an assertion issuer, an e-mail domain and a key to its organization. Auth reads these tables before it knows the tenant. */
-const DIRECTORIES = ['auth.assertion_issuers', 'auth.domain_directory', 'auth.key_directory'];
+/** They map an assertion issuer, an e-mail domain, a key and a SCIM token to its organization. Auth reads these tables before it knows the tenant. */
+const DIRECTORIES = ['auth.assertion_issuers', 'auth.domain_directory', 'auth.key_directory', 'auth.scim_token_directory'];
 
 describe('every table of every service', () => {
   const tables = (where: string) =>
@@ -44,7 +45,7 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('has row-level security, forced for its owner too, except for the three directories', async () => {
+  it('has row-level security, forced for its owner too, except for the four directories', async () => {
     expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
   });
 
@@ -90,10 +91,11 @@ describe('every key and index', () => {
       where ${OURS} and c.relkind in ('r', 'p') and not coalesce(${startsWithOrganization}, false)
         and n.nspname || '.' || c.relname <> all (array['${ABOVE_TENANTS.join("','")}']) order by 1`);
     expect(others).toEqual([
-      'auth.assertion_issuers_pkey', // read before the tenant is known, like the other two directories
+      'auth.assertion_issuers_pkey', // read before the tenant is known, like the other three directories
       'auth.audit_by_time', // the trail of all organizations, for operators above them
       'auth.domain_directory_pkey',
       'auth.key_directory_pkey',
+      'auth.scim_token_directory_pkey',
     ]);
   });
 
@@ -110,6 +112,22 @@ describe('every key and index', () => {
     const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
     expect(without).toEqual([]);
+  });
+});
+
+describe('the owner of the schemas', () => {
+  it('owns every table, function and schema', async () => {
+    const others = await names(`select format('%s of %s', kind, owner) as name from (
+        select 'relation ' || c.relname, c.relowner::regrole::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${IN_SCHEMAS}
+        union all select 'function ' || p.proname, p.proowner::regrole::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${IN_SCHEMAS}
+        union all select 'schema ' || n.nspname, n.nspowner::regrole::text from pg_namespace n where ${IN_SCHEMAS}
+      ) as objects (kind, owner) where owner <> 'crs_owner'`);
+    expect(others).toEqual([]);
+  });
+
+  it('is the only role besides those of the services that policies name', async () => {
+    const named = await names(`select distinct role as name from pg_policies, unnest(roles) as role order by 1`);
+    expect(named).toEqual(['crs_auth', 'crs_calls', 'crs_entities', 'crs_owner', 'crs_projects']);
   });
 });
 

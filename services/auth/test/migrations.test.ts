@@ -167,7 +167,7 @@ describe('a migration role without superuser rights, as hosted databases have it
     url.password = 'owner-password';
     ownerUrl = url.href;
     await query(database.url, `create role ${OWNER} login createrole password 'owner-password'`);
-    await query(database.url, `grant create on database ${database.name} to ${OWNER}`);
+    await query(database.url, `grant create on database ${database.name} to ${OWNER}; grant crs_owner to ${OWNER}`);
   });
   afterEach(async () => {
     await query(database.url, `drop owned by ${OWNER} cascade; drop schema if exists hosted cascade`);

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { createOperatorCredential } from '../src/domain/operators.ts';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { ensureOperator } from '../src/store/operators.ts';
 import { ADMIN, failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 

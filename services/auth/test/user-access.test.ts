@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createToken as createTokenOf } from '@crs/testing/credentials';
+import { openDirectory, patch } from '@crs/testing/scim';
 import { tenant } from '@crs/testing/world';
 import { ANN, BOB, failureOf, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
 import { quickHash } from './_quick-hash.ts';
@@ -66,8 +67,17 @@ async function accessOf({ b, clientId, tokens, accessToken }: Awaited<ReturnType
 const GOOD = { connection: true, refreshToken: true, token: true, session: true, authorization: true };
 const ENDED = { connection: false, refreshToken: false, token: false, session: false, authorization: false };
 
+/** Disables or enables Ann as the organization's directory does. */
+async function setActive(active: boolean): Promise<void> {
+  const directory = await openDirectory(world.operator, world.stack.addresses.tools, acme);
+  await directory('PATCH', `/Users/${await idOf(ANN)}`, patch({ op: 'replace', path: 'active', value: active }));
+}
+
 describe('disabling a user', () => {
-  it('ends sessions, connections and tokens for good: enabling the user revives none', async () => {
+  it.each([
+    ['an operator', setDisabled],
+    ['the directory', (disabled: boolean) => setActive(!disabled)],
+  ])('as %s does ends sessions, connections and tokens for good: enabling the user revives none', async (_, setDisabled) => {
     const [anns, bobs] = [await gainAccess(), await gainAccess(BOB)];
     const elsewhere = await createToken(ANN, GLOBEX);
     expect(await accessOf(anns)).toEqual(GOOD);
@@ -97,7 +107,7 @@ describe('disabling a user', () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, person());
     const { page } = await b.open(authorizePath(clientId, pkce().challenge));
-    const disable = `update auth.users set disabled_at = now() where organization = '${acme}' and email = '${ANN}'`;
+    const disable = `update auth.users set disabled_at = now(), disabled_by = 'operator' where organization = '${acme}' and email = '${ANN}'`;
     const work = () => Promise.all([b.submit(page, { decision: 'allow' }), failureOf(createToken())]);
     const [allowed, created] = await world.meanwhile(disable, work, 2);
     expect(allowed.page.status).toBe(400);

@@ -27,6 +27,8 @@ describe('a new user', () => {
       email: 'New.User@Example.com',
       name: 'Néw',
       disabled: false,
+      disabledBy: '',
+      externalId: '',
       hasPassword: false,
       createdAt: expect.any(Date),
     });
@@ -133,8 +135,8 @@ describe('a disabled user', () => {
 
   it('is the same user when enabled again, and enabling again changes nothing', async () => {
     const before = await setDisabled('on.off@example.com', true);
-    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
-    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
+    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false, disabledBy: '' });
+    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false, disabledBy: '' });
   });
 
   it('keeps its e-mail reserved', async () => {

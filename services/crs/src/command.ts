@@ -1,3 +1,4 @@
+import type { Environment } from '@crs/kit/process/config';
 import type { Command } from 'commander';
 import { organizationId } from './arguments.ts';
 import type { Connection } from './connection.ts';
@@ -18,10 +19,30 @@ export function tenantCommand(parent: Command, usage: string, summary: string): 
   return command(parent, usage, summary).requiredOption('--org <org>', 'id of the organization', organizationId);
 }
 
+/** Settings that the option `--operator` of this run replaces. */
+let ownOperator: Environment = {};
+
+/** Adds the option that names the operator's credential. It may stand before or after the command. */
+export function withOperator(program: Command): void {
+  program
+    .option('--operator <file>', 'file of your credential; "-" reads it from the first line of standard input')
+    // Before the command, which may read further lines of standard input.
+    .hook('preAction', async () => {
+      const { operator } = program.opts<{ operator?: string }>();
+      ownOperator = operator === undefined ? {} : await credentialOf(operator);
+    });
+}
+
+async function credentialOf(operator: string): Promise<Environment> {
+  if (operator !== '-') return { CRS_OPERATOR_FILE: operator, CRS_OPERATOR_CREDENTIAL: undefined };
+  const { readCredential } = await import('./config.ts');
+  return { CRS_OPERATOR_CREDENTIAL: await readCredential() };
+}
+
 /** Runs `work` with a connection. Loads the modules for it only now, so that help and usage errors appear at once. */
 export async function connected<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
   const [{ loadConfig }, { connect }] = await Promise.all([import('./config.ts'), import('./connection.ts')]);
-  const connection = connect(await loadConfig(process.env));
+  const connection = connect(await loadConfig({ ...process.env, ...ownOperator }));
   try {
     return await work(connection);
   } finally {

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hostPort, readEnvironment, type Environment } from '@crs/kit/process/config';
+import { dnsName, hostPort, readEnvironment, type Environment } from '@crs/kit/process/config';
 import { createLogger } from '@crs/kit/process/log';
 import { Tls } from '@crs/kit/process/tls';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
+import { readLine } from './prompt.ts';
 
 /** Services with an admin listener. */
 export const SERVICES = ['auth', 'projects', 'calls', 'entities'] as const;
@@ -23,6 +24,8 @@ export interface Config {
   credential: string;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
+  /** The prefix of the services' names in certificates, as in `crs-call-research-auth`. Absent: the addresses have these names. */
+  serverPrefix?: string | undefined;
 }
 
 const settings = z.object({
@@ -37,6 +40,7 @@ const settings = z.object({
   CRS_OPERATOR_CREDENTIAL: z.string().optional(),
   CRS_DATA_DIR: z.string().default('.local'),
   CRS_TLS_DIR: z.string().optional(),
+  CRS_TLS_SERVER_PREFIX: dnsName.optional(),
 });
 
 const credentialFile = z.object({ credential: z.string().min(1) });
@@ -74,9 +78,14 @@ export async function loadConfig(environment: Environment): Promise<Config> {
         `or set ${missing.join(', ')} to use another installation.`,
     );
   }
-  const { CRS_TLS_DIR: tlsDirectory } = env;
+  const { CRS_TLS_DIR: tlsDirectory, CRS_TLS_SERVER_PREFIX: serverPrefix } = env;
   const tls = tlsDirectory && (await orNotConfigured(() => Tls.open(tlsDirectory, createLogger('crs', { level: 'silent' }))));
-  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls: tls || undefined };
+  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls: tls || undefined, serverPrefix };
+}
+
+/** Returns the TLS settings of a client of a service's admin listener. */
+export function tlsOf({ tls, serverPrefix }: Pick<Config, 'tls' | 'serverPrefix'>, service: Service) {
+  return { tls, serverName: serverPrefix && `${serverPrefix}-${service}` };
 }
 
 function adminSetting(service: Service) {
@@ -99,6 +108,16 @@ async function loadCredential(env: z.infer<typeof settings>): Promise<string | u
   return file?.credential;
 }
 
+/** Reads the operator's credential from the first line of standard input: `cro_...`, or the content of a credential file. */
+export async function readCredential(): Promise<string> {
+  const line = (await readLine(process.stdin)).trim();
+  if (!line.startsWith('{')) {
+    if (line !== '') return line;
+    throw new Failure('not_configured', 'There is no operator credential on the first line of standard input.');
+  }
+  return parseJson(line, credentialFile, 'The first line of standard input is not valid.').credential;
+}
+
 /** Reads a file. @returns undefined if the file doesn't exist */
 async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.infer<S> | undefined> {
   let text: string;
@@ -109,10 +128,14 @@ async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z
     if (code === 'ENOENT') return undefined;
     throw new Failure('not_configured', `${path} can't be read (${code}).`, error);
   }
+  return parseJson(text, schema, `${path} is not valid. \`npm start\` writes a new one.`);
+}
+
+function parseJson<S extends z.ZodType>(text: string, schema: S, problem: string): z.infer<S> {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
     // Without the cause, which could quote the credential.
-    throw new Failure('not_configured', `${path} is not valid. \`npm start\` writes a new one.`);
+    throw new Failure('not_configured', problem);
   }
 }

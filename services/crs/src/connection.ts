@@ -5,7 +5,7 @@ import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
-import type { Config, Service } from './config.ts';
+import { tlsOf, type Config, type Service } from './config.ts';
 
 export interface Connection {
   readonly config: Config;
@@ -31,13 +31,12 @@ const RENEW_AFTER_MS = 45_000;
 
 /** Makes clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
 export function connect(config: Config): Connection {
-  const { addresses, tls } = config;
   const options = (service: Service, timeoutMs: number) => ({
     name: service,
-    address: addresses[service],
+    address: config.addresses[service],
     timeoutMs,
     retry: false,
-    tls,
+    ...tlsOf(config, service),
   });
   const importer = (service: Service) => client(ImportServiceService, options(service, IMPORT_TIMEOUT_MS));
   const eraser = (service: Service) => client(ErasureServiceService, options(service, ERASE_TIMEOUT_MS));

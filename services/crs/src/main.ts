@@ -9,3 +9,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 await runCommand(args);
+// Otherwise a pipe on standard input that stays open would keep the process running.
+process.stdin.destroy();

@@ -1,5 +1,8 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
+import { withOperator } from './command.ts';
+import { accessReviewCommand } from './commands/access-review.ts';
+import { applyCommand } from './commands/apply.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -11,9 +14,11 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
+import { tenantsCommands } from './commands/tenants.ts';
 import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
 import { describe } from './failure.ts';
@@ -34,11 +39,12 @@ export async function runCommand(args: string[]): Promise<void> {
   }
 }
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command('crs')
     .description('Manages organizations of a call-research installation and loads their records.')
     .version(releaseVersion(), '--version', 'print the version of this tool')
     .exitOverride();
+  withOperator(program);
   for (const register of [
     orgCommands,
     userCommands,
@@ -46,10 +52,14 @@ function createProgram(): Command {
     memberCommands,
     keyCommands,
     tokenCommands,
+    scimCommands,
     clientCommands,
     signingKeyCommands,
     secretCommands,
     operatorCommands,
+    applyCommand,
+    tenantsCommands,
+    accessReviewCommand,
     auditCommand,
     statusCommand,
     convertCommand,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
 import { Failure } from './failure.ts';
 
@@ -52,11 +53,29 @@ async function closed(dialog: NodeJS.EventEmitter): Promise<string> {
 
 /** Reads a secret from the first line of standard input, so that no process list and no shell history shows it. @param option its option, for the error */
 export async function readSecret(what: string, option: string): Promise<string> {
-  for await (const line of createInterface({ input: process.stdin })) {
-    // Otherwise the program would wait for the end of a pipe.
-    process.stdin.destroy();
-    if (line !== '') return line;
-    break;
-  }
+  const line = await readLine(process.stdin);
+  // Otherwise the program would wait for the end of a pipe.
+  process.stdin.destroy();
+  if (line !== '') return line;
   throw new Failure('invalid_argument', `There is no ${what} on standard input: send it as one line, or leave ${option} out.`);
+}
+
+const MAX_LINE_BYTES = 65_536;
+
+/** Reads the first line of a stream, without its end. What follows stays in the stream: standard input may hold a credential, then records. */
+export async function readLine(stream: Readable): Promise<string> {
+  let text = Buffer.alloc(0);
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    text = Buffer.concat([text, chunk]);
+    const end = text.indexOf('\n');
+    if (end >= 0) {
+      if (end + 1 < text.length) stream.unshift(text.subarray(end + 1));
+      text = text.subarray(0, end);
+      break;
+    }
+    if (text.length > MAX_LINE_BYTES) throw new Failure('invalid_argument', 'The first line of standard input is too long.');
+  }
+  // Otherwise a pipe that stays open would keep the process running.
+  stream.pause();
+  return text.toString().replace(/\r$/, '');
 }

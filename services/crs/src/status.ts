@@ -2,7 +2,7 @@ import { ServiceError, unavailable } from '@crs/kit/errors';
 import type { Tls } from '@crs/kit/process/tls';
 import { client } from '@crs/kit/rpc/client';
 import { service as definition } from 'grpc-health-check';
-import { SERVICES, UNMANAGED, type Unmanaged } from './config.ts';
+import { SERVICES, tlsOf, UNMANAGED, type Unmanaged } from './config.ts';
 import type { Connection } from './connection.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -24,11 +24,13 @@ interface Endpoint {
   /** `host:port`. */
   address: string;
   tls?: Tls | undefined;
+  serverName?: string | undefined;
 }
 
 /** Checks each service, PostgreSQL and Redis. */
-export function checkAll({ auth, operator, config: { addresses, health = {}, tls } }: Connection): Promise<Health[]> {
-  const admin: Endpoint[] = SERVICES.map((name) => ({ name, address: addresses[name], tls }));
+export function checkAll({ auth, operator, config }: Connection): Promise<Health[]> {
+  const { addresses, health = {} } = config;
+  const admin: Endpoint[] = SERVICES.map((name) => ({ name, address: addresses[name], ...tlsOf(config, name) }));
   // This call uses the operator's credential, so it also detects a bad one. The other checks need no token, and work while auth is down.
   const checkAuth = async () => void (await auth.listOrganizations({}, await operator()));
   return Promise.all([

@@ -7,6 +7,8 @@ const redisUrls = z.string().refine((text) => text.split(',').every((part) => re
   error: 'must be a redis:// or rediss:// URL, or several of a Redis Cluster, separated by commas',
 });
 
+const redisName = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, { error: 'must be the name of a primary, such as mymaster' });
+
 /** Admits no braces, which would change the hash tag by which a Redis Cluster chooses the node. */
 const redisPrefix = z.string().regex(/^[A-Za-z0-9_.:/-]{0,128}$/, {
   error: 'must have at most 128 characters of A-Z, a-z, 0-9 and _ . : / -',
@@ -18,6 +20,8 @@ export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort],
   /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: counters are in memory, so only one process may run. */
   redisUrl: ['REDIS_URL', redisUrls.optional()],
+  /** The name of the primary that Redis Sentinels watch. `REDIS_URL` then has the Sentinels. */
+  redisSentinel: ['CRS_REDIS_SENTINEL', redisName.optional()],
   redisPasswordFile: ['CRS_REDIS_PASSWORD_FILE', passwordFile],
   /** Precedes each key, so that installations can share a Redis. */
   redisPrefix: ['CRS_REDIS_PREFIX', redisPrefix.default('')],

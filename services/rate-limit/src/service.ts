@@ -35,8 +35,9 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Ru
 }
 
 function openRedis(config: RateLimitConfig, log: Logger): RedisStore | undefined {
-  const { redisUrl: url, redisPasswordFile: passwordFile, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = config;
-  return url === undefined ? undefined : new RedisStore({ url, passwordFile, prefix, timeoutMs, log });
+  const { redisUrl: url, redisSentinel: sentinel, redisPasswordFile: passwordFile } = config;
+  const { redisPrefix: prefix, redisTimeoutMs: timeoutMs } = config;
+  return url === undefined ? undefined : new RedisStore({ url, sentinel, passwordFile, prefix, timeoutMs, log });
 }
 
 /** Stock clients of the protocol send no caller token, so no RPC of this service reads one. */

@@ -7,10 +7,14 @@ import type { Context } from './context.ts';
 import { chargePreflight, chargeUnauthenticated, isPreflight } from './http/limits.ts';
 import { mcp, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
+import { isScim, renderScimError, scim, type ScimOptions } from './http/scim.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 import { RpcRefusal } from './protocol/serve-tools.ts';
 
-export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
+export function createApp(
+  context: Context,
+  options: McpOptions & SignInOptions & ScimOptions & { timeoutMs: number },
+): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'tool-gateway',
     log: options.log,
@@ -24,6 +28,7 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
     next();
   });
   app.all('/mcp', mcp(context, options));
+  app.use(scim(options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
     if (!isPreflight(request)) await chargeUnauthenticated(options, request);
@@ -37,9 +42,10 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   return listener;
 }
 
-/** Renders an error as JSON-RPC, as plain text on pages, or as the error envelope. */
+/** Renders an error as JSON-RPC, in the form of SCIM, as plain text on pages, or as the error envelope. */
 function render(refusal: Refusal, id: string, request: IncomingMessage): [type: string, body: string] {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
+  if (isScim(request.url!)) return renderScimError(refusal);
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
   return renderEnvelope(refusal, id);
 }

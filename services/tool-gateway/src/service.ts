@@ -9,6 +9,7 @@ import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ToolGatewayConfig } from './config.ts';
+import { ScimTokens } from './http/scim.ts';
 import { Tokens } from './http/tokens.ts';
 
 /** Serves four read-only tools at `/mcp` on behalf of signed-in users. Owns no data. */
@@ -30,6 +31,7 @@ export function createToolGateway(config: ToolGatewayConfig, runtime: Runtime): 
         signInLimit,
         signIn: authHttpAddress === undefined ? undefined : { address: authHttpAddress, agent, tls },
         tokens: new Tokens(auth, publicUrl, lookUps),
+        scimTokens: new ScimTokens(auth, lookUps),
         origins: { publicUrl, host: new URL(publicUrl).host, allowed: config.allowedOrigins, loopback: config.loopback ?? false },
         timeoutMs,
       },

@@ -115,7 +115,7 @@ export const LIST_CALLS = tool('list_calls', { scope: 'all' });
 export const LIST_PROJECTS = tool('list_projects', { scope: 'all' });
 const LIST_ENTITIES = tool('list_entities', { project_id: ALPHA });
 const CALL_TOOLS = [LIST_CALLS, getCall(CALL)];
-const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
+export const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
 
 const CALL_DETAIL = rest(`/v1/calls/${CALL}`);
 /** A conditional request. A 304 counts as access to the call. */
@@ -138,16 +138,18 @@ export interface Right {
   given?: Given;
   mark: string;
   reads: Read[];
+  /** Gives the access, if `given` doesn't. */
+  prepare?: (tenant: Tenant) => Promise<unknown>;
   revoke: (tenant: Tenant) => Promise<unknown>;
 }
 
 /** For data that depends on the credential, which gateways cache for a second. */
-const CACHED = { within: 1_000, mark: MARK };
+export const CACHED = { within: 1_000, mark: MARK };
 /** For data whose rows, and the caller's access to them, are read by every request. */
-const NOT_CACHED = { within: 0, mark: MARK };
+export const NOT_CACHED = { within: 0, mark: MARK };
 
-const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
-const authOf = ({ lane }: Tenant) => lane.operator.auth;
+export const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
+export const authOf = ({ lane }: Tenant) => lane.operator.auth;
 const set = async (tenant: Tenant, settings: object) =>
   authOf(tenant).updateOrganization({ settings: settings as never }, await asOperator(tenant));
 const removeRole = async (tenant: Tenant, role: ProjectRole) =>

@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.ts';
 const KEY_TEST = ['services/auth/test/authenticate-key.test.ts'];
 const TOKEN_TEST = ['services/auth/test/tokens.test.ts'];
 const IDENTITY = 'packages/kit/src/rpc/identity.ts';
-const IDENTITY_TEST = ['packages/kit/src/rpc/identity.test.ts'];
+const IDENTITY_TEST = ['packages/kit/src/rpc/identity.alone.test.ts'];
 
 /** API keys, access tokens, sessions, caller tokens and client certificates. */
 export const credentials: Mutation[] = [
@@ -19,7 +19,7 @@ export const credentials: Mutation[] = [
     file: 'packages/kit/src/http/credential-cache.ts',
     find: 'MAX_AGE_MS = 1_000;',
     replace: 'MAX_AGE_MS = 60_000;',
-    tests: ['services/api-gateway/src/http/authentication.test.ts'],
+    tests: ['services/api-gateway/src/http/authentication.alone.test.ts'],
   },
   {
     name: 'a revoked access token is accepted',

@@ -1,5 +1,6 @@
 import { changes } from './changes.ts';
 import { credentials } from './credentials.ts';
+import { directory } from './directory.ts';
 import { imports } from './imports.ts';
 import { limits } from './limits.ts';
 import { lists } from './lists.ts';
@@ -21,4 +22,5 @@ export const MUTATIONS: Mutation[] = [
   ...credentials,
   ...operators,
   ...signIn,
+  ...directory,
 ];

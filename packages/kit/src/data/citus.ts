@@ -32,14 +32,6 @@ export async function distributeTenants(db: Knex, schema: string): Promise<void>
     throw new Error(`Citus has not distributed the table ${rows[0]!.table} by organization, colocated with the other tables.`);
 }
 
-/**
- * Makes Citus propagate the organization that a transaction of this role has set, without which row-level security on the nodes would hide all rows. Does
- * nothing on plain PostgreSQL.
- */
-export async function passScopeOn(db: Knex, role: string): Promise<void> {
-  if (await hasCitus(db)) await db.raw(`alter role ?? set citus.propagate_set_commands = 'local'`, [role]);
-}
-
 async function hasCitus(db: Knex): Promise<boolean> {
   const { rows } = await db.raw(`select 1 from pg_extension where extname = 'citus'`);
   return rows.length > 0;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
+import { OWNER_ROLE } from './connection.ts';
 
 /**
  * Session settings for migrations. Other work queues behind a step that waits for a lock, so the step times out soon and is retried later. The second
@@ -25,10 +26,10 @@ export function roleOf(service: string): string {
  * set. The owner, who runs the migrations, sees all rows, because backfills change them.
  */
 export async function protectByTenant(db: Knex, service: string, table: string): Promise<void> {
-  const names = { schema: service, table, role: roleOf(service) };
+  const names = { schema: service, table, role: roleOf(service), owner: OWNER_ROLE };
   await db.raw('alter table :schema:.:table: enable row level security', names);
   await db.raw('alter table :schema:.:table: force row level security', names);
-  await db.raw('create policy owner on :schema:.:table: to current_user using (true) with check (true)', names);
+  await db.raw('create policy owner on :schema:.:table: to :owner: using (true) with check (true)', names);
   await db.raw(`create policy tenant on :schema:.:table: to :role: using (${IS_TENANT}) with check (${IS_TENANT})`, names);
 }
 

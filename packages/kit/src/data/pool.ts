@@ -4,7 +4,7 @@ import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { meter, observeGauge } from '../process/telemetry.ts';
-import { connectionTo } from './connection.ts';
+import { clientOf, connectionTo } from './connection.ts';
 import { errorType, translate } from './database-errors.ts';
 import type { Work } from './scope.ts';
 
@@ -50,6 +50,7 @@ export class ConnectionPool {
   constructor({ name, url, passwordFile, maxConnections, log, pipeline }: PoolOptions) {
     this.#pool = new Pool({
       ...connectionTo(url, passwordFile),
+      Client: clientOf(url, passwordFile),
       max: maxConnections,
       application_name: `crs-${name}`,
       pipeline,

@@ -11,6 +11,7 @@ import type { Refusal } from './refusal.ts';
 export interface AccessLogFields {
   organization?: string;
   key_id?: string;
+  scim_token_id?: string;
   grant_id?: string;
   user_id?: string;
   client_id?: string | undefined;

@@ -10,6 +10,7 @@ export interface RefusedClient {
   credential?: string | undefined;
   organization?: string | undefined;
   key_id?: string | undefined;
+  scim_token_id?: string | undefined;
   grant_id?: string | undefined;
 }
 
@@ -34,13 +35,15 @@ export class RefusalCounts {
   }
 
   /** Counts a refusal. @returns whether it is the client's first one in this second, which the caller logs itself */
-  count({ status, client_address, credential, organization, key_id, grant_id }: RefusedClient): boolean {
+  count(client: RefusedClient): boolean {
+    const { status, client_address, credential, organization, key_id, scim_token_id, grant_id } = client;
     this.#timer ??= setTimeout(this.#flushLater, PERIOD_MS).unref();
-    const kind = [status, client_address, credential, organization, key_id, grant_id].join(' ');
+    const fields = { status, client_address, credential, organization, key_id, scim_token_id, grant_id };
+    const kind = Object.values(fields).join(' ');
     const counted = this.#counts.get(kind);
     if (counted) counted.count++;
     else if (this.#counts.size < MAX_LINES) {
-      this.#counts.set(kind, { status, client_address, credential, organization, key_id, grant_id, count: 0 });
+      this.#counts.set(kind, { ...fields, count: 0 });
       return true;
     } else this.#others.set(status, (this.#others.get(status) ?? 0) + 1);
     return false;

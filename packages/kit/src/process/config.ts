@@ -1,14 +1,17 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseSecrets } from './secrets.ts';
 
 export type Environment = Record<string, string | undefined>;
 
 /**
- * Parses the environment by a schema of variable names. An empty variable counts as absent.
+ * Parses the environment by a schema of variable names. An empty variable counts as absent. Instead of a variable, one with the suffix `_FILE` may
+ * name a file with the value, such as a mounted Secret.
  * @throws Error that names each bad variable and what it must be, never its value
  */
 export function readEnvironment<S extends z.ZodObject>(schema: S, environment: Environment): z.infer<S> {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const present = { ...given, ...readFiles(Object.keys(schema.shape), given) };
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
@@ -17,6 +20,22 @@ export function readEnvironment<S extends z.ZodObject>(schema: S, environment: E
     return name in present ? `${name}: ${issue.message}` : `${name}: is required`;
   });
   throw new Error(`The configuration can't be used:\n  ${problems.join('\n  ')}`);
+}
+
+/** Returns the values of the variables that name a file. A variable whose own name ends with `_FILE` isn't one of them. */
+function readFiles(names: readonly string[], given: Environment): Environment {
+  const fromFile = names.filter((name) => !names.includes(`${name}_FILE`) && given[`${name}_FILE`] !== undefined);
+  return Object.fromEntries(
+    fromFile.map((name) => {
+      if (given[name] !== undefined) throw new Error(`${name}_FILE: leave it out, because ${name} is set, too`);
+      const path = given[`${name}_FILE`]!;
+      try {
+        return [name, readFileSync(path, 'utf8').trimEnd()];
+      } catch (error) {
+        throw new Error(`${name}_FILE: ${path} can't be read (${(error as NodeJS.ErrnoException).code})`);
+      }
+    }),
+  );
 }
 
 /** Fields of a configuration: the variable and the schema of each. */
@@ -51,6 +70,8 @@ export const secrets = z.string().transform((text, context) => {
 });
 /** A file with a password, which is read for each new connection. */
 export const passwordFile = z.string().startsWith('/', 'must be the absolute path of a file').optional();
+/** Whether a program that migrates also creates database roles and sets their passwords. */
+export const manageRoles = z.stringbool().default(true);
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
 /** Scheme, host and port of a URL, without a trailing slash. */
@@ -65,6 +86,9 @@ export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
     .transform((text) => text.split(',').map((each) => each.trim()))
     .pipe(z.array(part));
 }
+
+/** Files of further trusted CAs: see `TrustedCertificates`. */
+export const trustedCertificateFiles = commaSeparated(z.string().min(1, 'must be files with commas between them')).default([]);
 
 /** Splits `host:port`, and removes the brackets of an IPv6 host. */
 export function splitHostPort(address: string): { host: string; port: number } {

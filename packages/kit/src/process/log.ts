@@ -3,6 +3,16 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
+/** The levels as Google Cloud Logging and others name them. Without the field, they take every line on standard error for an error. */
+const SEVERITIES: Record<string, string> = {
+  trace: 'DEBUG',
+  debug: 'DEBUG',
+  info: 'INFO',
+  warn: 'WARNING',
+  error: 'ERROR',
+  fatal: 'CRITICAL',
+};
+
 /**
  * Structured logs: one JSON object per line on standard error, with the trace id of the active span. Never log content: secrets, record fields, SQL
  * parameters or query strings.
@@ -13,7 +23,7 @@ export function createLogger(name: string, options: { level?: string; destinatio
       level: options.level ?? 'info',
       base: { service: name },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label, severity: SEVERITIES[label] }) },
       serializers: { err: describeError },
       mixin: () => {
         const context = trace.getActiveSpan()?.spanContext();

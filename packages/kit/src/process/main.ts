@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
+import { commaSeparated, dnsName, hostPort, settings, trustedCertificateFiles, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
 import { Shutdown, runUntilSignal, type Service, type Runtime } from './lifecycle.ts';
 import { createLogger } from './log.ts';
@@ -10,6 +10,7 @@ import { connectAll } from '../rpc/channel.ts';
 import { observeGauge } from './telemetry.ts';
 import { startTelemetry } from './telemetry-sdk.ts';
 import { Tls } from './tls.ts';
+import { TrustedCertificates } from './trusted-certificates.ts';
 
 /** Settings of every process, besides those of its service. */
 const readConfig = settings({
@@ -19,13 +20,14 @@ const readConfig = settings({
   healthListen: ['CRS_HEALTH_LISTEN', hostPort.optional()],
   /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
   tlsDir: ['CRS_TLS_DIR', z.string().optional()],
-  /** The suffix of the programs' names in certificates, by which listeners admit them. Absent: any valid certificate is admitted. */
+  /** The suffix of the programs' names in certificates, by which listeners admit them; with `CRS_TLS_DIR` only. */
   peerDomain: ['CRS_TLS_PEER_DOMAIN', dnsName.optional()],
   /** DNS names of other clients, which may make every call here. */
   furtherPeers: [
     'CRS_TLS_FURTHER_PEERS',
     commaSeparated(z.string().min(1, 'must be names with commas between them')).default([]),
   ],
+  trustedCertificates: ['CRS_TRUSTED_CERTIFICATES', trustedCertificateFiles],
   logLevel: ['CRS_LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')],
 });
 
@@ -42,16 +44,22 @@ export async function runMain(name: string, create: (environment: Environment, r
   const log = createLogger(name);
   const shutdown = new Shutdown(log);
   try {
-    const { opsListen, healthListen, logLevel, tlsDir, peerDomain, furtherPeers } = readConfig(environment);
+    const { opsListen, healthListen, logLevel, tlsDir, peerDomain, furtherPeers, trustedCertificates } = readConfig(environment);
     log.level = logLevel;
     const telemetry = startTelemetry(name, environment);
     shutdown.defer('telemetry', () => telemetry.stop());
     // After telemetry, because the TLS files and the service register metrics when they are created.
-    const peers = peerDomain === undefined ? undefined : new Peers(peerDomain, furtherPeers);
-    if (peers && tlsDir === undefined)
-      throw new Error('CRS_TLS_PEER_DOMAIN: needs CRS_TLS_DIR; without certificates, clients have no names.');
-    const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log, peers);
+    if ((tlsDir === undefined) !== (peerDomain === undefined))
+      throw new Error(
+        'CRS_TLS_DIR and CRS_TLS_PEER_DOMAIN: set both or neither, because certificates name the clients to admit.',
+      );
+    const tls =
+      tlsDir === undefined || peerDomain === undefined
+        ? undefined
+        : await Tls.open(tlsDir, log, new Peers(peerDomain, furtherPeers));
     shutdown.defer('tls', () => tls?.close());
+    const trusted = trustedCertificates.length === 0 ? undefined : await TrustedCertificates.open(trustedCertificates, log);
+    shutdown.defer('trusted certificates', () => trusted?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';
     const description = '1 while the process should get traffic, else 0.';

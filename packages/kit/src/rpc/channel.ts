@@ -17,6 +17,13 @@ export async function connectAll(timeoutMs: number): Promise<string[]> {
   return failed.flat();
 }
 
+interface ChannelSettings {
+  /** Whether calls are repeated on UNAVAILABLE. */
+  retry: boolean;
+  /** The name that the server's certificate must have, instead of the target's host. */
+  serverName?: string | undefined;
+}
+
 /**
  * The connections to a target. grpc-js has no connect timeout: for a machine that has vanished it would wait until the kernel gives up,
  * after two minutes, without resolving the name again. So a client that has been connecting for `CONNECT_MS` is closed and replaced. Its
@@ -29,10 +36,9 @@ export class Channel {
   /** When the client was first seen without a connection, by `performance.now()`. */
   #waitingSince: number | undefined;
 
-  /** @param retry whether calls are repeated on UNAVAILABLE */
-  constructor(target: string, credentials: ChannelCredentials, retry: boolean) {
+  constructor(target: string, credentials: ChannelCredentials, settings: ChannelSettings) {
     this.target = target;
-    const options = channelOptions(retry);
+    const options = channelOptions(settings);
     this.#create = () => new Client(target, credentials, options);
     this.#client = this.#create();
     channels.add(this);
@@ -90,8 +96,9 @@ function serviceConfig(retry: boolean) {
   };
 }
 
-function channelOptions(retry: boolean) {
+function channelOptions({ retry, serverName }: ChannelSettings) {
   return {
+    ...(serverName !== undefined && { 'grpc.ssl_target_name_override': serverName }),
     'grpc.service_config': JSON.stringify(serviceConfig(retry)),
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 200,

@@ -42,6 +42,8 @@ export interface ClientOptions {
   retry: boolean;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
+  /** The name that the server's certificate must have, if it isn't the address's host, as with a port-forward. */
+  serverName?: string | undefined;
 }
 
 /** Errors that count against the target's health. */
@@ -73,9 +75,9 @@ function createBreaker(target: string) {
 
 /** Creates a client of a service, with deadlines, retries, a circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
-  const { name, address, timeoutMs, retry, tls } = options;
-  const credentials = channelCredentials(tls, splitHostPort(address).host);
-  const channel = new Channel(`dns:///${address}`, credentials, retry);
+  const { name, address, timeoutMs, retry, tls, serverName } = options;
+  const credentials = channelCredentials(tls, serverName ?? splitHostPort(address).host);
+  const channel = new Channel(`dns:///${address}`, credentials, { retry, serverName });
   const breaker = createBreaker(name);
   const duration = meter('kit').createHistogram('rpc.client.call.duration', {
     unit: 's',

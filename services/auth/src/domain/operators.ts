@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@crs/kit/errors';
 import type { OperatorRights } from '@crs/kit/rpc/operators';
 
@@ -33,9 +32,4 @@ function beyondOwn(field: string, reason: string): ServiceError {
 /** Whether an operator bound to `organizations` reaches no further than one with these rights. No organizations stand for all. */
 export function isWithin({ organizations: own }: OperatorRights, organizations: readonly string[]): boolean {
   return own.length === 0 || (organizations.length > 0 && organizations.every((each) => own.includes(each)));
-}
-
-/** A new operator credential: `cro_` and 256 random bits. */
-export function createOperatorCredential(): string {
-  return `cro_${randomBytes(32).toString('base64url')}`;
 }

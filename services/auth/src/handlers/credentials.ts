@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { digestOf, isApiKey } from '@crs/kit/api-key';
+import { digestOf, isApiKey, isScimToken } from '@crs/kit/api-key';
 import type { Statement } from '@crs/kit/data/database';
 import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
@@ -12,6 +12,7 @@ import { countKeyAction, KEY_ACTIONS, type KeyAction } from '../count-action.ts'
 import { invalidToken } from '../keys/access-tokens.ts';
 import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 import { findLiveConsent, touchConsent } from '../store/consents.ts';
+import { findLiveScimToken, lookUpScimToken, touchScimToken } from '../store/scim-tokens.ts';
 
 const RECORD_USE_MS = 5_000;
 
@@ -72,6 +73,17 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       };
     }),
 
+    authenticateScimToken: rpc({ anyone: true }, async ({ scimToken }, call) => {
+      if (!isScimToken(scimToken)) throw invalidScimToken();
+      const [owner] = await db.read(directoryScope(call), lookUpScimToken(digestOf(scimToken)));
+      if (!owner) throw invalidScimToken();
+      const { organization, tokenId } = owner;
+      const [token] = await db.read(credentialScope(organization, call), findLiveScimToken(organization, tokenId));
+      if (!token) throw invalidScimToken();
+      if (token.usageIsStale) recordUse(organization, touchScimToken(organization, tokenId));
+      return { organizationId: organization, tokenId };
+    }),
+
     recordKeyAction: rpc({ organization: { rights: KEY_RIGHTS } }, async ({ action, address, count }, { identity }) => {
       if (!isKeyAction(action)) throw invalid('action', `must be one of ${Object.keys(KEY_ACTIONS).join(', ')}`);
       if (address !== '' && isIP(address) === 0) throw invalid('address', 'must be an IP address');
@@ -88,6 +100,12 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
 
 function isKeyAction(action: string): action is KeyAction {
   return Object.hasOwn(KEY_ACTIONS, action);
+}
+
+function invalidScimToken(): ServiceError {
+  return new ServiceError('unauthenticated', 'The SCIM token is missing, unknown or revoked.', {
+    reason: REASONS.invalidAccessToken,
+  });
 }
 
 /** The error is the same for every cause, so that nobody learns whether a key existed. */

@@ -14,8 +14,10 @@ import { members } from './admin/members.ts';
 import { operatorRpcs } from './admin/operator-rpcs.ts';
 import { issueOperatorToken, operators } from './admin/operators.ts';
 import { organizations } from './admin/organizations.ts';
+import { scim } from './admin/scim.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
+import { tenants } from './admin/tenants.ts';
 import { tokens } from './admin/tokens.ts';
 import { users } from './admin/users.ts';
 import { operatorCalls } from './operator-calls.ts';
@@ -30,10 +32,11 @@ const RECORD_SERVICES = ['calls', 'projects', 'entities'] as const;
 const FROM: From<AuthServiceService> = {
   authenticateKey: ['api-gateway'],
   authenticateToken: ['tool-gateway'],
+  authenticateScimToken: ['tool-gateway'],
   listCallerKeys: RECORD_SERVICES,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
-  getViewSettings: ['calls'],
+  getViewSettings: RECORD_SERVICES,
   resolveProfiles: ['projects'],
   resolveReferences: RECORD_SERVICES,
   describeReferences: RECORD_SERVICES,
@@ -68,6 +71,8 @@ export function adminServices(context: Context) {
     ...members,
     ...keys,
     ...tokens,
+    ...scim,
+    ...tenants,
     ...signingKeys,
     ...secrets,
     ...clients,

@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { createHttpApp } from '@crs/kit/http/app';
 import { stateOf } from '@crs/kit/http/request';
 import { Connections } from './connections.ts';
+import { SCIM_PATH, scimRoutes } from '../scim/routes.ts';
 import type { SignInContext } from './context.ts';
 import { Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
@@ -41,6 +42,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     addressOf: forwardedAddress,
     isInternal: true,
   });
+  app.use(SCIM_PATH, scimRoutes(context));
   app.use(pinOrigin(context.issuer));
   app.use(limitParameters);
 

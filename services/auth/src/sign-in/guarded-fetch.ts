@@ -12,7 +12,7 @@ export interface GuardedFetchOptions {
   allowHosts?: readonly string[];
   /** Proxy for all other hosts. It resolves names itself, so it must refuse internal addresses, too. */
   proxyUrl?: string | undefined;
-  /** Certificate authorities (PEM) that replace the usual ones. `NODE_EXTRA_CA_CERTS` adds authorities for the whole process. */
+  /** Certificate authorities (PEM) that replace the usual ones. `CRS_TRUSTED_CERTIFICATES` adds authorities for the whole process. */
   ca?: string;
   /** By default DNS, without `/etc/hosts` and search domains. */
   resolve?: (host: string, signal: AbortSignal) => Promise<string[]>;

@@ -48,7 +48,7 @@ export function accountOf({ organization, email }: Pick<Credentials, 'organizati
 type SignInOutcome =
   { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
 
-/** Checks a password. A refusal doesn't reveal whether the organization, the user or the password is wrong, or the user is disabled. */
+/** Checks a password. A refusal doesn't reveal whether the organization, the user or the password is wrong, the user is disabled, or the organization suspended. */
 export async function checkPassword(context: Pick<SignInContext, 'db'>, credentials: Credentials): Promise<SignInOutcome> {
   const { organization, email, password, address, device } = credentials;
   const account = accountOf(credentials);
@@ -57,7 +57,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
       ? [PASSWORDS_OF_ACCOUNT, account, PASSWORDS_OF_ADDRESS]
       : [PASSWORDS_OF_DEVICE, `${account} ${device}`, DEVICES_OF_ADDRESS];
   const waits = await Promise.all([secondsToWait(context, throttle, key), secondsToWaitOf(context, addressThrottle, address)]);
-  const { exists, user, provider } = await lookUp(context, organization, email);
+  const { exists, isSuspended, user, provider } = await lookUp(context, organization, email);
   const entry = {
     organization: exists ? organization : EVERY_ORGANIZATION,
     // Never text from the form, because users type passwords into the wrong field.
@@ -74,7 +74,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   const hash = user?.passwordHash ?? (await DUMMY_HASH);
   if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
-  const isPossible = exists && !provider && password.length <= MAX_PASSWORD_LENGTH;
+  const isPossible = exists && !isSuspended && !provider && password.length <= MAX_PASSWORD_LENGTH;
   if (!matches || !isPossible || !user?.passwordHash || user.disabledAt) {
     await recordRefusal(context, { ...entry, reason: 'wrong password', outcome: 'unauthenticated' });
     return { kind: 'refused' };
@@ -96,5 +96,5 @@ async function lookUp({ db }: Pick<SignInContext, 'db'>, organization: string, e
       query(findOidcProvider(tenant)),
     ]),
   );
-  return { exists: isPossible && known !== undefined, user, provider };
+  return { exists: isPossible && known !== undefined, isSuspended: known?.isSuspended === true, user, provider };
 }

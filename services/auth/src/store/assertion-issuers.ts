@@ -45,15 +45,16 @@ export function releaseIssuers(organization: string, kept: readonly string[] = [
 }
 
 /**
- * Whether the organization lists the issuer and has an OpenID provider. Until the transaction ends, neither can change, and the deletion of the
- * organization can't begin.
+ * Whether the organization lists the issuer, has an OpenID provider, and isn't suspended. Until the transaction ends, none of that can change, and
+ * the deletion of the organization can't begin.
  */
 export function lockListedIssuer(organization: string, issuer: string): Statement<{ organization: string }> {
   return {
     name: 'lock_listed_issuer',
     row: { organization: column.text },
     text: `select organization from auth.organizations
-      where organization = $1 and $2 = any(assertion_issuers) and oidc_issuer is not null and erasing_at is null for share`,
+      where organization = $1 and $2 = any(assertion_issuers) and oidc_issuer is not null and erasing_at is null
+        and suspended_at is null for share`,
     values: [organization, issuer],
   };
 }

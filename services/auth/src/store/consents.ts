@@ -164,7 +164,7 @@ const LIVE_CONSENT = {
 
 /**
  * No row once the consent is revoked or expired, its user disabled, or the deletion of its user or organization has begun, and while the
- * organization doesn't admit its client.
+ * organization is suspended or doesn't admit its client.
  */
 export function findLiveConsent(organization: string, grantId: string): Statement<column.RowOf<typeof LIVE_CONSENT>> {
   return {
@@ -174,7 +174,7 @@ export function findLiveConsent(organization: string, grantId: string): Statemen
         o.tool_rate_limit_requests as "toolRateLimitRequests", o.tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds"
       from auth.grants g join auth.users u using (organization, user_id) join auth.organizations o using (organization)
       where g.organization = $1 and g.grant_id = $2 and g.revoked_at is null and g.expires_at > now()
-        and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null
+        and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null and o.suspended_at is null
         and (g.client_id is null or ${admits('g.client_id')})`,
     values: [organization, grantId],
   };

@@ -38,7 +38,7 @@ export function markUser(organization: string, email: string): Statement<{ userI
   return {
     name: 'mark_user',
     row: { userId: column.uuid },
-    text: `update auth.users set erasing_at = least(erasing_at, now()), disabled_at = least(disabled_at, now())
+    text: `update auth.users set erasing_at = least(erasing_at, now()), disabled_at = least(disabled_at, now()), disabled_by = 'operator'
       where organization = $1 and email_folded = $2 returning user_id as "userId"`,
     values: [organization, fold(email)],
   };
@@ -67,6 +67,11 @@ export async function removeOrganization(query: Query, organization: string): Pr
   });
   if (removed.length === 0) return;
   await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
+  await query({
+    name: 'remove_scim_tokens',
+    text: 'delete from auth.scim_token_directory where organization = $1',
+    values: [organization],
+  });
   await query(releaseDomains(organization));
   await query(releaseIssuers(organization));
 }

@@ -1,6 +1,5 @@
-import { Client } from 'pg';
 import * as column from '@crs/kit/data/column';
-import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
+import { asOwner, type AdminDatabase } from '@crs/kit/data/connection';
 import type { Statement } from '@crs/kit/data/database';
 import type { OperatorRole } from '@crs/kit/rpc/operators';
 
@@ -80,15 +79,11 @@ export function revokeOperator(name: string): Statement<OperatorRow> {
 }
 
 /**
- * Creates the first operator, as the migration role: no operator exists that could do it by RPC. Changes nothing if an operator that isn't
+ * Creates the first operator, as the owner of the schemas: no operator exists that could do it by RPC. Changes nothing if an operator that isn't
  * revoked has the name, or any operator has the credential.
  */
 export async function ensureOperator(admin: AdminDatabase, name: string, digest: Buffer): Promise<void> {
-  const client = new Client(adminConnection(admin));
-  await client.connect();
-  try {
-    await client.query('insert into auth.operators (name, digest) values ($1, $2) on conflict do nothing', [name, digest]);
-  } finally {
-    await client.end();
-  }
+  await asOwner(admin, (client) =>
+    client.query('insert into auth.operators (name, digest) values ($1, $2) on conflict do nothing', [name, digest]),
+  );
 }

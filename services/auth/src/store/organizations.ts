@@ -27,6 +27,7 @@ const STORED = {
   oidcEmailProof: column.text.orNull,
   assertionIssuers: column.textArray,
   createdAt: column.timestamp,
+  suspendedAt: column.timestamp.orNull,
 };
 const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
 export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
@@ -43,21 +44,35 @@ export function findOrganization(organization: string): Statement<OrganizationRo
   };
 }
 
+const NAME = { name: column.text.orNull, isSuspended: column.boolean };
+
 /** No row if the organization doesn't exist, or its deletion has begun. */
-export function organizationExists(organization: string): Statement<{ name: string | null }> {
+export function organizationExists(organization: string): Statement<column.RowOf<typeof NAME>> {
   return {
     name: 'organization_exists',
-    row: { name: column.text.orNull },
-    text: 'select name from auth.organizations where organization = $1 and erasing_at is null',
+    row: NAME,
+    text: `select name, suspended_at is not null as "isSuspended" from auth.organizations
+      where organization = $1 and erasing_at is null`,
     values: [organization],
   };
 }
 
 /** @throws ServiceError not_found if the organization doesn't exist, or its deletion has begun */
-export async function requireOrganization(query: Query, organization: string): Promise<{ name: string | null }> {
+export async function requireOrganization(query: Query, organization: string): Promise<column.RowOf<typeof NAME>> {
   const [found] = await query(organizationExists(organization));
   if (!found) throw noSuchOrganization();
   return found;
+}
+
+/** Changes nothing if the organization is suspended, or not, already. No row if it doesn't exist, or its deletion has begun. */
+export function setSuspended(organization: string, suspended: boolean): Statement<OrganizationRow> {
+  return {
+    name: suspended ? 'suspend_organization' : 'resume_organization',
+    row: ORGANIZATION,
+    text: `update auth.organizations set suspended_at = ${suspended ? 'least(suspended_at, now())' : 'null'}
+      where organization = $1 and erasing_at is null returning ${COLUMNS}`,
+    values: [organization],
+  };
 }
 
 const VIEW_SETTINGS = {

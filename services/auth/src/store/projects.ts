@@ -43,7 +43,7 @@ export async function addRole(query: Query, organization: string, { projectId, u
   const added = await query({
     name: 'add_role',
     row: { userId: column.uuid },
-    text: `insert into auth.project_roles (organization, project_id, user_id, role) values ($1, $2, $3, $4)
+    text: `insert into auth.project_roles (organization, project_id, user_id, role, source) values ($1, $2, $3, $4, 'records')
       on conflict do nothing returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
@@ -51,7 +51,8 @@ export async function addRole(query: Query, organization: string, { projectId, u
   const [roles] = await query({
     name: 'count_roles',
     row: { count: column.integer },
-    text: 'select count(*)::integer as count from auth.project_roles where organization = $1 and project_id = $2',
+    text: `select count(*)::integer as count from auth.project_roles
+      where organization = $1 and project_id = $2 and source = 'records'`,
     values: [organization, projectId],
   });
   if (roles!.count > MAX_ITEMS) {
@@ -61,14 +62,14 @@ export async function addRole(query: Query, organization: string, { projectId, u
   await query(incrementVisibilityVersions(organization, [userId]));
 }
 
-/** @returns false if the user did not have the role */
+/** Leaves a role by the directory. @returns false if the user did not have the role by records */
 export async function removeRole(query: Query, organization: string, membership: Membership): Promise<boolean> {
   const { projectId, userId, role } = membership;
   const removed = await query({
     name: 'remove_role',
     row: { userId: column.uuid },
-    text: `delete from auth.project_roles where organization = $1 and project_id = $2 and user_id = $3 and role = $4
-      returning user_id as "userId"`,
+    text: `delete from auth.project_roles
+      where organization = $1 and project_id = $2 and user_id = $3 and role = $4 and source = 'records' returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
   if (removed.length > 0) await query(incrementVisibilityVersions(organization, [userId]));
@@ -160,7 +161,7 @@ const DESCRIBED = {
   members: column.json<{ email: string; lead: boolean }[]>(),
 };
 
-/** Leaves out projects that don't exist or whose deletion has begun. */
+/** Leaves out roles by the directory, and projects that don't exist or whose deletion has begun. */
 export function describeProjects(organization: string, projectIds: string[]): Statement<column.RowOf<typeof DESCRIBED>> {
   return {
     name: 'describe_projects',
@@ -170,7 +171,7 @@ export function describeProjects(organization: string, projectIds: string[]): St
       ) as "createdBy", coalesce((
         select json_agg(json_build_object('email', u.email, 'lead', r.role = 'lead') order by u.email_folded, r.role)
         from auth.project_roles r join auth.users u on u.organization = $1 and u.user_id = r.user_id
-        where r.organization = $1 and r.project_id = p.project_id and u.erasing_at is null), '[]') as members
+        where r.organization = $1 and r.project_id = p.project_id and r.source = 'records' and u.erasing_at is null), '[]') as members
       from auth.projects p where p.organization = $1 and p.project_id = any($2::uuid[]) and p.erasing_at is null`,
     values: [organization, projectIds],
   };

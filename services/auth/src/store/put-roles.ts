@@ -21,7 +21,7 @@ export interface ProjectGrants {
 type NewRoles = ProjectRoles & Partial<Pick<ProjectGrants, 'keepsCreator' | 'keepsMembers'>>;
 
 /**
- * Replaces the creators and roles of projects. The number of statements doesn't grow with the number of projects.
+ * Replaces the creators of projects, and the roles that records give. The number of statements doesn't grow with the number of projects.
  * @param supposed folded e-mails that are taken for those of new users. A project that names one isn't written, but reported as changed
  * @returns for each project whether that changed anything, or why it was refused
  */
@@ -136,7 +136,7 @@ async function replaceRoles(query: Query, organization: string, projects: Projec
     query({
       name: 'remove_project_roles',
       row,
-      text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[])
+      text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[]) and source = 'records'
         and not exists (select from unnest($3::uuid[], $4::uuid[], $5::text[]) as kept (project_id, user_id, role)
           where kept.project_id = project_roles.project_id and kept.user_id = project_roles.user_id and kept.role = project_roles.role)
         returning project_id as "projectId", user_id as "userId"`,
@@ -145,8 +145,8 @@ async function replaceRoles(query: Query, organization: string, projects: Projec
     query({
       name: 'add_project_roles',
       row,
-      text: `insert into auth.project_roles (organization, project_id, user_id, role)
-        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing
+      text: `insert into auth.project_roles (organization, project_id, user_id, role, source)
+        select $1, *, 'records' from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing
         returning project_id as "projectId", user_id as "userId"`,
       values: [organization, ...columns],
     }),

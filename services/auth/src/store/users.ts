@@ -10,6 +10,8 @@ const USER = {
   name: column.text.orNull,
   passwordHash: column.text.orNull,
   disabledAt: column.timestamp.orNull,
+  disabledBy: column.text.orNull,
+  externalId: column.text.orNull,
   sessionVersion: column.integer,
   createdAt: column.timestamp,
 };
@@ -39,6 +41,16 @@ export function listUsers(organization: string): Statement<UserRow> {
     name: 'list_users',
     row: USER,
     text: `select ${COLUMNS} from auth.users where organization = $1 order by email_folded`,
+    values: [organization],
+  };
+}
+
+/** Leaves out users whose deletion has begun. */
+export function listPresentUsers(organization: string): Statement<UserRow> {
+  return {
+    name: 'list_present_users',
+    row: USER,
+    text: `select ${COLUMNS} from auth.users where organization = $1 and erasing_at is null order by email_folded`,
     values: [organization],
   };
 }
@@ -80,18 +92,47 @@ export function insertUser(organization: string, user: NewUser): Statement<UserR
 export function updateUser(organization: string, userId: string, user: NewUser): Statement {
   return {
     name: 'update_user',
-    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5) where organization = $1 and user_id = $2',
+    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5), updated_at = now() where organization = $1 and user_id = $2',
     values: [organization, userId, user.email, user.name, user.passwordHash],
   };
 }
 
+/** What an operator does. It overrides the directory, which can't enable a user whom an operator disabled. */
 export function setUserDisabled(organization: string, email: string, disabled: boolean): Statement<UserRow> {
+  const change = disabled
+    ? `disabled_at = least(disabled_at, now()), disabled_by = 'operator'`
+    : 'disabled_at = null, disabled_by = null, deleted_in_directory = false';
   return {
     name: disabled ? 'disable_user' : 'enable_user',
     row: USER,
-    text: `update auth.users set disabled_at = ${disabled ? 'least(disabled_at, now())' : 'null'}
+    text: `update auth.users set ${change}, updated_at = now()
       where organization = $1 and email_folded = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, fold(email)],
+  };
+}
+
+/** The user who has an e-mail, even one who is being deleted. */
+export function findEmailOwner(organization: string, email: string): Statement<{ userId: string }> {
+  return {
+    name: 'find_email_owner',
+    row: { userId: column.uuid },
+    text: 'select user_id as "userId" from auth.users where organization = $1 and email_folded = $2',
+    values: [organization, fold(email)],
+  };
+}
+
+/** Fails if another user has the e-mail. */
+export function setProfile(
+  organization: string,
+  userId: string,
+  { email, name }: Pick<UserRow, 'email' | 'name'>,
+): Statement<UserRow> {
+  return {
+    name: 'set_profile',
+    row: USER,
+    text: `update auth.users set email = $3, email_folded = $4, name = $5, updated_at = now()
+      where organization = $1 and user_id = $2 and erasing_at is null returning ${COLUMNS}`,
+    values: [organization, userId, email, fold(email), name],
   };
 }
 
@@ -134,7 +175,7 @@ const LIVE_USER = {
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
 
-/** No row for a disabled user, or once the deletion of the user or of the organization has begun. */
+/** No row for a disabled user, once the deletion of the user or of the organization has begun, or while the organization is suspended. */
 export function findLiveUser(organization: string, userId: string): Statement<LiveUserRow> {
   return {
     name: 'find_live_user',
@@ -142,7 +183,8 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
     text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName",
         o.own_tokens as "ownTokens"
       from auth.users u join auth.organizations o using (organization)
-      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
+      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null
+        and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, userId],
   };
 }

@@ -2,7 +2,8 @@ import { Option, type Command } from 'commander';
 import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { show } from '../output.ts';
 
-const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as const;
+/** The roles of a project, by their names in options. */
+export const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as const;
 
 type MemberOptions = TenantOptions & { project: string; user: string; role: keyof typeof ROLES };
 
@@ -21,9 +22,17 @@ export function memberCommands(program: Command): void {
       .action((options: MemberOptions) =>
         connected(async ({ auth, operator }) => {
           const { project, user, role } = options;
-          await auth[method]({ projectId: project, email: user, role: ROLES[role] }, await operator(options.org));
-          show(options, { project_id: project, email: user, role }, () => `${user} ${said} ${role} of ${project}.`);
+          const request = { projectId: project, email: user, role: ROLES[role] };
+          const response: { groups?: string[] } = await auth[method](request, await operator(options.org));
+          const value = { project_id: project, email: user, role };
+          if (!response.groups?.length) show(options, value, () => `${user} ${said} ${role} of ${project}.`);
+          else show(options, { ...value, groups: response.groups }, () => stillHas(options, response.groups!));
         }),
       );
   }
+}
+
+function stillHas({ user, role, project }: MemberOptions, groups: string[]): string {
+  const names = groups.map((group) => `"${group}"`).join(', ');
+  return `${user} is still ${role} of ${project}, by the directory's group ${names}.`;
 }

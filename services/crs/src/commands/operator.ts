@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected } from '../command.ts';
@@ -23,6 +24,10 @@ Nobody grants more than they have: role, organizations, end.
 
 With --json, the output is a file for CRS_OPERATOR_FILE:
   (umask 077; crs operator create ci --role importer --org acme --json > operator.json)`;
+
+const OFFLINE = `
+With --json, the output is operator.json, which the install Job reads from the Secret FULLNAME-operator:
+  (umask 077; crs operator new-credential first --json > operator.json)`;
 
 /** `crs operator`: credentials for this tool. */
 export function operatorCommands(program: Command): void {
@@ -50,6 +55,14 @@ export function operatorCommands(program: Command): void {
         show(options, shown, () => layOutWithSecret(shown, 'credential'));
       }),
     );
+
+  command(operator, 'new-credential', 'print the credential of a first operator, without an installation')
+    .argument('<name>', 'name of the operator, 1 to 100 characters')
+    .addHelpText('after', OFFLINE)
+    .action((name: string, options: OutputOptions) => {
+      const value = { name, credential: createOperatorCredential() };
+      show(options, value, () => layOut(value));
+    });
 
   command(operator, 'list', 'list operators, revoked ones included').action((options: OutputOptions) =>
     connected(async (connection) => {

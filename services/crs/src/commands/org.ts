@@ -54,6 +54,18 @@ export function orgCommands(program: Command): void {
       }),
     );
 
+  const setSuspended = (name: string, summary: string, suspended: boolean) =>
+    command(org, name, summary)
+      .argument('<id>', 'id of the organization', organizationId)
+      .action((id: string, options: OutputOptions) =>
+        connected(async ({ auth, operator }) => {
+          const { organization } = await auth.setOrganizationSuspended({ suspended }, await operator(id));
+          show(options, organizationJson(organization!));
+        }),
+      );
+  setSuspended('suspend', 'refuse the keys, tokens and users of an organization within a second; nothing is deleted', true);
+  setSuspended('resume', 'let the keys, tokens and users of a suspended organization in again', false);
+
   const remove = command(org, 'delete', 'delete an organization and all its data; this cannot be undone')
     .argument('<id>', 'id of the organization', organizationId)
     .option('--yes', 'confirm the deletion; required without a terminal')
@@ -76,12 +88,13 @@ export function orgCommands(program: Command): void {
       const { organizations } = await auth.listOrganizations({}, await operator());
       show(options, { data: organizations.map(organizationJson) }, () =>
         layOut({
-          data: organizations.map(({ organizationId, name, writeSurface, anonymizeInterviewees, oidcProvider }) => ({
+          data: organizations.map(({ organizationId, name, writeSurface, anonymizeInterviewees, oidcProvider, suspendedAt }) => ({
             organization: organizationId,
             name,
             'write surface': writeSurface,
             anonymize: anonymizeInterviewees,
             'sign-in': oidcProvider?.issuer ?? 'passwords',
+            suspended: suspendedAt !== undefined,
           })),
         }),
       );

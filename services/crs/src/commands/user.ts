@@ -42,6 +42,20 @@ export function userCommands(program: Command): void {
     }),
   );
 
+  forUser('update', "change a user's e-mail or name; everything else of the user stays")
+    .option('--email <email>', 'new e-mail, unique within the organization')
+    .option('--name <name>', 'new name, 1 to 200 characters')
+    .addHelpText('after', '\nAn import that still has the old e-mail creates another user.')
+    .action((options: UserOptions & { email?: string; name?: string }, command: Command) => {
+      const { email: newEmail, name } = options;
+      if (newEmail === undefined && name === undefined) command.error('error: give --email or --name', { exitCode: 2 });
+      return connected(async ({ auth, operator }) => {
+        const request = { email: options.user, newEmail, name };
+        const { user: changed } = await auth.updateUser(request, await operator(options.org));
+        show(options, toJson(changed!));
+      });
+    });
+
   for (const [verb, disabled, summary] of [
     ['enable', false, 'let a disabled user sign in again'],
     ['disable', true, "lock a user out at once, and end all sign-ins and connections for good; the user's records stay"],

@@ -45,8 +45,8 @@ export interface Connection {
 const CONNECT_MS = 500;
 
 // A client can't be destroyed while it connects, so its timeout is shorter than ours.
-const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MS } as const;
-const options = {
+export const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MS } as const;
+export const options = {
   disableOfflineQueue: true,
   maintNotifications: 'disabled',
   // The client's timeout covers only commands that aren't written yet, and costs a timer for each command.
@@ -59,17 +59,22 @@ const options = {
  */
 export function createConnection(url: string, passwordFile?: string): Connection {
   const urls = url.split(',').map((each) => new URL(each));
-  const { username, password } = urls[0]!;
   const credentialsProvider = {
     type: 'async-credentials-provider' as const,
-    credentials: async () => ({
-      ...(username && { username: decodeURIComponent(username) }),
-      password: passwordFile === undefined ? decodeURIComponent(password) : await readSecret(passwordFile),
-    }),
+    credentials: () => credentialsOf(url, passwordFile),
   };
   // The client would prefer the credentials in the URL.
   for (const each of urls) each.username = each.password = '';
   return urls.length === 1 ? toServer(urls[0]!, credentialsProvider) : toCluster(urls, credentialsProvider);
+}
+
+/** Returns the credentials of the first of these URLs. */
+export async function credentialsOf(url: string, passwordFile?: string): Promise<{ username?: string; password: string }> {
+  const { username, password } = new URL(url.split(',')[0]!);
+  return {
+    ...(username && { username: decodeURIComponent(username) }),
+    password: passwordFile === undefined ? decodeURIComponent(password) : await readSecret(passwordFile),
+  };
 }
 
 type Credentials = NonNullable<Parameters<typeof createClient>[0]>['credentialsProvider'] & {};

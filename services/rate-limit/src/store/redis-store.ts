@@ -5,15 +5,14 @@ import { TimedOut, withTimeout } from '@crs/kit/process/timeout';
 import { meter, observeGauge } from '@crs/kit/process/telemetry';
 import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
+import { findPrimary, type RedisAddress } from './sentinel.ts';
 
 /** Timeout of a connection attempt, and of a heartbeat. */
 const LIVENESS_MS = 1_000;
 const HEARTBEAT_EVERY_MS = 250;
 const RECONNECT_EVERY_MS = 250;
 
-interface RedisOptions {
-  url: string;
-  passwordFile?: string | undefined;
+interface RedisOptions extends RedisAddress {
   /** Precedes each key. */
   prefix: string;
   /** How long a hit waits for its response. */
@@ -91,11 +90,12 @@ export class RedisStore implements CounterStore {
 
   async #keepConnected(attempted: () => void): Promise<void> {
     const { signal } = this.#closing;
-    const { url, passwordFile, log } = this.#options;
+    const { log } = this.#options;
     let reported = false;
     while (!signal.aborted) {
-      const connection = createConnection(url, passwordFile);
+      let connection: Connection | undefined;
       try {
+        connection = await this.#connectionToPrimary();
         await withTimeout(connection.connect(), LIVENESS_MS);
         await withTimeout(connection.ping(), LIVENESS_MS);
         this.#connection?.destroy();
@@ -112,11 +112,17 @@ export class RedisStore implements CounterStore {
         reported = true;
       }
       // While one node of a cluster is down, the others stay in use until there is a new connection.
-      if (connection !== this.#connection || !connection.isCluster || signal.aborted) this.#drop(connection);
+      if (connection && (connection !== this.#connection || !connection.isCluster || signal.aborted)) this.#drop(connection);
       attempted();
       await sleep(RECONNECT_EVERY_MS, undefined, { signal }).catch(() => {});
     }
     if (this.#connection) this.#drop(this.#connection);
+  }
+
+  async #connectionToPrimary(): Promise<Connection> {
+    const { url, sentinel, passwordFile } = this.#options;
+    const address = sentinel === undefined ? url : await findPrimary({ url, sentinel, passwordFile });
+    return createConnection(address, passwordFile);
   }
 
   #drop(connection: Connection): void {

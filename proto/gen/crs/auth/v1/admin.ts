@@ -274,6 +274,8 @@ export interface Organization {
   ownTokens: boolean;
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
+  /** Absent: not suspended. */
+  suspendedAt: Date | undefined;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -400,7 +402,13 @@ export interface User {
   name: string;
   disabled: boolean;
   hasPassword: boolean;
-  createdAt: Date | undefined;
+  createdAt:
+    | Date
+    | undefined;
+  /** `operator` or `directory`: who disabled the user. Empty for an enabled user. */
+  disabledBy: string;
+  /** The directory's id of the user. Empty: none. */
+  externalId: string;
 }
 
 export interface CreateUserRequest {
@@ -416,11 +424,34 @@ export interface CreateUserResponse {
   user: User | undefined;
 }
 
+export interface SetOrganizationSuspendedRequest {
+  suspended: boolean;
+}
+
+export interface SetOrganizationSuspendedResponse {
+  organization: Organization | undefined;
+}
+
 export interface ListUsersRequest {
 }
 
 export interface ListUsersResponse {
   users: User[];
+}
+
+export interface UpdateUserRequest {
+  /** The current e-mail. */
+  email: string;
+  /** `local@domain`, 3..254 characters. Absent: unchanged. */
+  newEmail?:
+    | string
+    | undefined;
+  /** 1..200 characters. Absent: unchanged. */
+  name?: string | undefined;
+}
+
+export interface UpdateUserResponse {
+  user: User | undefined;
 }
 
 export interface SetUserDisabledRequest {
@@ -486,6 +517,8 @@ export interface RemoveMemberRequest {
 }
 
 export interface RemoveMemberResponse {
+  /** Groups of the directory by which the user still has the role. */
+  groups: string[];
 }
 
 export interface CreateKeyRequest {
@@ -573,6 +606,165 @@ export interface RevokeTokenRequest {
 
 export interface RevokeTokenResponse {
   token: Token | undefined;
+}
+
+/** A token with which the organization's directory uses SCIM, without the token itself. */
+export interface ScimToken {
+  tokenId: string;
+  label: string;
+  createdAt: Date | undefined;
+  revokedAt: Date | undefined;
+  lastUsedAt: Date | undefined;
+}
+
+export interface CreateScimTokenRequest {
+  /** At most 100 characters; may be empty. */
+  label: string;
+}
+
+export interface CreateScimTokenResponse {
+  scimToken:
+    | ScimToken
+    | undefined;
+  /** The token itself. */
+  secret: string;
+}
+
+export interface ListScimTokensRequest {
+}
+
+export interface ListScimTokensResponse {
+  scimTokens: ScimToken[];
+}
+
+export interface RevokeScimTokenRequest {
+  tokenId: string;
+}
+
+export interface RevokeScimTokenResponse {
+  scimToken: ScimToken | undefined;
+}
+
+/** Members of the directory's group with this name have the role. */
+export interface ScimGroupMap {
+  /** 1..256 characters, compared without regard to case. */
+  group: string;
+  projectId: string;
+  role: ProjectRole;
+}
+
+export interface MapScimGroupRequest {
+  map: ScimGroupMap | undefined;
+}
+
+export interface MapScimGroupResponse {
+  /** The number of the group's members now. Absent: the directory has no group with this name. */
+  members?: number | undefined;
+}
+
+export interface UnmapScimGroupRequest {
+  map: ScimGroupMap | undefined;
+}
+
+export interface UnmapScimGroupResponse {
+}
+
+export interface ListScimGroupMapsRequest {
+}
+
+export interface ListScimGroupMapsResponse {
+  maps: ListedScimGroupMap[];
+}
+
+export interface ListedScimGroupMap {
+  map:
+    | ScimGroupMap
+    | undefined;
+  /** The number of the group's members now. Absent: the directory has no group with this name. */
+  members?: number | undefined;
+}
+
+export interface ApplyTenantRequest {
+  /** One organization of the file of `crs apply`, in JSON, which `crs apply --schema` describes. */
+  stateJson: Buffer;
+  /** The content of the file that `oidc.client_secret_file` names. */
+  oidcClientSecret?:
+    | string
+    | undefined;
+  /** Also revokes, unmaps and disables what the state's lists lack. */
+  prune: boolean;
+  /** Changes nothing, and returns what would change. */
+  plan: boolean;
+  /** Applies only this plan. Empty: any. */
+  planId: string;
+}
+
+export interface ApplyTenantResponse {
+  /** In a stable order. */
+  changes: TenantChange[];
+  /** Parts of the state that wait for something, and change nothing until then. */
+  notes: TenantNote[];
+  /** Identifies the changes. */
+  planId: string;
+}
+
+/** A change of an organization, or of one of its keys, SCIM tokens, group maps or users. */
+export interface TenantChange {
+  /** `add`, `change` or `remove`: a key or SCIM token is revoked, a group unmapped, a user disabled. */
+  action: string;
+  /** `organization`, `key`, `scim_token`, `group_map` or `user`. */
+  type: string;
+  /** For people, such as a label and a part of the digest. */
+  name: string;
+  settings: SettingChange[];
+}
+
+/** A part of a desired state that waits for something. */
+export interface TenantNote {
+  /** Path in the state. */
+  field: string;
+  message: string;
+}
+
+export interface ExportTenantRequest {
+}
+
+export interface ExportTenantResponse {
+  /** One organization of the file of `crs apply`, in JSON. */
+  stateJson: Buffer;
+}
+
+export interface ReviewAccessRequest {
+  /** The `next` of the previous page. Empty: the first page. */
+  after: string;
+}
+
+export interface ReviewAccessResponse {
+  accesses: Access[];
+  /** Empty on the last page. */
+  next: string;
+}
+
+/** What somebody or something may see, by one way. */
+export interface Access {
+  /** `user`, `key` or `scim_token`. */
+  kind: string;
+  /** The user's e-mail, or the id and label of the key or SCIM token. */
+  who: string;
+  /** Empty: a key or SCIM token has no projects, and a user without one sees only the calls that they conducted. */
+  projectId: string;
+  /** `creator`, `lead` or `member`; the rights of a key. */
+  role: string;
+  /** `records` or `directory` for a role, `operator` for a key or SCIM token. */
+  source: string;
+  /** The groups of the directory, or the operator in the audit trail. Empty: not known. */
+  givenBy: string;
+  /** Absent: not known. */
+  since:
+    | Date
+    | undefined;
+  /** When the user, the key or the SCIM token was last used. Absent: never. */
+  lastUsedAt: Date | undefined;
 }
 
 export interface RotateTokenKeyRequest {
@@ -992,6 +1184,7 @@ function createBaseOrganization(): Organization {
     clientHosts: [],
     ownTokens: false,
     assertionIssuers: [],
+    suspendedAt: undefined,
   };
 }
 
@@ -1041,6 +1234,9 @@ export const Organization: MessageFns<Organization> = {
     }
     for (const v of message.assertionIssuers) {
       writer.uint32(114).string(v!);
+    }
+    if (message.suspendedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.suspendedAt), writer.uint32(130).fork()).join();
     }
     return writer;
   },
@@ -1178,6 +1374,14 @@ export const Organization: MessageFns<Organization> = {
             message.assertionIssuers.push(reader.string());
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.suspendedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1259,6 +1463,11 @@ export const Organization: MessageFns<Organization> = {
         : globalThis.Array.isArray(object?.assertion_issuers)
         ? object.assertion_issuers.map((e: any) => globalThis.String(e))
         : [],
+      suspendedAt: isSet(object.suspendedAt)
+        ? fromJsonTimestamp(object.suspendedAt)
+        : isSet(object.suspended_at)
+        ? fromJsonTimestamp(object.suspended_at)
+        : undefined,
     };
   },
 
@@ -1309,6 +1518,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.assertionIssuers?.length) {
       obj.assertionIssuers = message.assertionIssuers;
     }
+    if (message.suspendedAt !== undefined) {
+      obj.suspendedAt = message.suspendedAt.toISOString();
+    }
     return obj;
   },
 
@@ -1340,6 +1552,7 @@ export const Organization: MessageFns<Organization> = {
     message.clientHosts = object.clientHosts?.map((e) => e) || [];
     message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
+    message.suspendedAt = object.suspendedAt ?? undefined;
     return message;
   },
 };
@@ -2686,7 +2899,16 @@ export const ListOrganizationsResponse: MessageFns<ListOrganizationsResponse> = 
 };
 
 function createBaseUser(): User {
-  return { userId: "", email: "", name: "", disabled: false, hasPassword: false, createdAt: undefined };
+  return {
+    userId: "",
+    email: "",
+    name: "",
+    disabled: false,
+    hasPassword: false,
+    createdAt: undefined,
+    disabledBy: "",
+    externalId: "",
+  };
 }
 
 export const User: MessageFns<User> = {
@@ -2708,6 +2930,12 @@ export const User: MessageFns<User> = {
     }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(50).fork()).join();
+    }
+    if (message.disabledBy !== "") {
+      writer.uint32(58).string(message.disabledBy);
+    }
+    if (message.externalId !== "") {
+      writer.uint32(66).string(message.externalId);
     }
     return writer;
   },
@@ -2773,6 +3001,22 @@ export const User: MessageFns<User> = {
             message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.disabledBy = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.externalId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2805,6 +3049,16 @@ export const User: MessageFns<User> = {
         : isSet(object.created_at)
         ? fromJsonTimestamp(object.created_at)
         : undefined,
+      disabledBy: isSet(object.disabledBy)
+        ? globalThis.String(object.disabledBy)
+        : isSet(object.disabled_by)
+        ? globalThis.String(object.disabled_by)
+        : "",
+      externalId: isSet(object.externalId)
+        ? globalThis.String(object.externalId)
+        : isSet(object.external_id)
+        ? globalThis.String(object.external_id)
+        : "",
     };
   },
 
@@ -2828,6 +3082,12 @@ export const User: MessageFns<User> = {
     if (message.createdAt !== undefined) {
       obj.createdAt = message.createdAt.toISOString();
     }
+    if (message.disabledBy !== "") {
+      obj.disabledBy = message.disabledBy;
+    }
+    if (message.externalId !== "") {
+      obj.externalId = message.externalId;
+    }
     return obj;
   },
 
@@ -2842,6 +3102,8 @@ export const User: MessageFns<User> = {
     message.disabled = object.disabled ?? false;
     message.hasPassword = object.hasPassword ?? false;
     message.createdAt = object.createdAt ?? undefined;
+    message.disabledBy = object.disabledBy ?? "";
+    message.externalId = object.externalId ?? "";
     return message;
   },
 };
@@ -3014,6 +3276,142 @@ export const CreateUserResponse: MessageFns<CreateUserResponse> = {
   },
 };
 
+function createBaseSetOrganizationSuspendedRequest(): SetOrganizationSuspendedRequest {
+  return { suspended: false };
+}
+
+export const SetOrganizationSuspendedRequest: MessageFns<SetOrganizationSuspendedRequest> = {
+  encode(message: SetOrganizationSuspendedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.suspended !== false) {
+      writer.uint32(8).bool(message.suspended);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOrganizationSuspendedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOrganizationSuspendedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.suspended = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetOrganizationSuspendedRequest {
+    return { suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false };
+  },
+
+  toJSON(message: SetOrganizationSuspendedRequest): unknown {
+    const obj: any = {};
+    if (message.suspended !== false) {
+      obj.suspended = message.suspended;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetOrganizationSuspendedRequest>): SetOrganizationSuspendedRequest {
+    return SetOrganizationSuspendedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOrganizationSuspendedRequest>): SetOrganizationSuspendedRequest {
+    const message = createBaseSetOrganizationSuspendedRequest();
+    message.suspended = object.suspended ?? false;
+    return message;
+  },
+};
+
+function createBaseSetOrganizationSuspendedResponse(): SetOrganizationSuspendedResponse {
+  return { organization: undefined };
+}
+
+export const SetOrganizationSuspendedResponse: MessageFns<SetOrganizationSuspendedResponse> = {
+  encode(message: SetOrganizationSuspendedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organization !== undefined) {
+      Organization.encode(message.organization, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOrganizationSuspendedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOrganizationSuspendedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organization = Organization.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetOrganizationSuspendedResponse {
+    return { organization: isSet(object.organization) ? Organization.fromJSON(object.organization) : undefined };
+  },
+
+  toJSON(message: SetOrganizationSuspendedResponse): unknown {
+    const obj: any = {};
+    if (message.organization !== undefined) {
+      obj.organization = Organization.toJSON(message.organization);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetOrganizationSuspendedResponse>): SetOrganizationSuspendedResponse {
+    return SetOrganizationSuspendedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOrganizationSuspendedResponse>): SetOrganizationSuspendedResponse {
+    const message = createBaseSetOrganizationSuspendedResponse();
+    message.organization = (object.organization !== undefined && object.organization !== null)
+      ? Organization.fromPartial(object.organization)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseListUsersRequest(): ListUsersRequest {
   return {};
 }
@@ -3129,6 +3527,178 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
   fromPartial(object: DeepPartial<ListUsersResponse>): ListUsersResponse {
     const message = createBaseListUsersResponse();
     message.users = object.users?.map((e) => User.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseUpdateUserRequest(): UpdateUserRequest {
+  return { email: "", newEmail: undefined, name: undefined };
+}
+
+export const UpdateUserRequest: MessageFns<UpdateUserRequest> = {
+  encode(message: UpdateUserRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    if (message.newEmail !== undefined) {
+      writer.uint32(18).string(message.newEmail);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(26).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateUserRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateUserRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.newEmail = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UpdateUserRequest {
+    return {
+      email: isSet(object.email) ? globalThis.String(object.email) : "",
+      newEmail: isSet(object.newEmail)
+        ? globalThis.String(object.newEmail)
+        : isSet(object.new_email)
+        ? globalThis.String(object.new_email)
+        : undefined,
+      name: isSet(object.name) ? globalThis.String(object.name) : undefined,
+    };
+  },
+
+  toJSON(message: UpdateUserRequest): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    if (message.newEmail !== undefined) {
+      obj.newEmail = message.newEmail;
+    }
+    if (message.name !== undefined) {
+      obj.name = message.name;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UpdateUserRequest>): UpdateUserRequest {
+    return UpdateUserRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateUserRequest>): UpdateUserRequest {
+    const message = createBaseUpdateUserRequest();
+    message.email = object.email ?? "";
+    message.newEmail = object.newEmail ?? undefined;
+    message.name = object.name ?? undefined;
+    return message;
+  },
+};
+
+function createBaseUpdateUserResponse(): UpdateUserResponse {
+  return { user: undefined };
+}
+
+export const UpdateUserResponse: MessageFns<UpdateUserResponse> = {
+  encode(message: UpdateUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateUserResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateUserResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UpdateUserResponse {
+    return { user: isSet(object.user) ? User.fromJSON(object.user) : undefined };
+  },
+
+  toJSON(message: UpdateUserResponse): unknown {
+    const obj: any = {};
+    if (message.user !== undefined) {
+      obj.user = User.toJSON(message.user);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UpdateUserResponse>): UpdateUserResponse {
+    return UpdateUserResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateUserResponse>): UpdateUserResponse {
+    const message = createBaseUpdateUserResponse();
+    message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
     return message;
   },
 };
@@ -4052,11 +4622,14 @@ export const RemoveMemberRequest: MessageFns<RemoveMemberRequest> = {
 };
 
 function createBaseRemoveMemberResponse(): RemoveMemberResponse {
-  return {};
+  return { groups: [] };
 }
 
 export const RemoveMemberResponse: MessageFns<RemoveMemberResponse> = {
-  encode(_: RemoveMemberResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: RemoveMemberResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      writer.uint32(10).string(v!);
+    }
     return writer;
   },
 
@@ -4073,6 +4646,14 @@ export const RemoveMemberResponse: MessageFns<RemoveMemberResponse> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4085,20 +4666,26 @@ export const RemoveMemberResponse: MessageFns<RemoveMemberResponse> = {
     }
   },
 
-  fromJSON(_: any): RemoveMemberResponse {
-    return {};
+  fromJSON(object: any): RemoveMemberResponse {
+    return {
+      groups: globalThis.Array.isArray(object?.groups) ? object.groups.map((e: any) => globalThis.String(e)) : [],
+    };
   },
 
-  toJSON(_: RemoveMemberResponse): unknown {
+  toJSON(message: RemoveMemberResponse): unknown {
     const obj: any = {};
+    if (message.groups?.length) {
+      obj.groups = message.groups;
+    }
     return obj;
   },
 
   create(base?: DeepPartial<RemoveMemberResponse>): RemoveMemberResponse {
     return RemoveMemberResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<RemoveMemberResponse>): RemoveMemberResponse {
+  fromPartial(object: DeepPartial<RemoveMemberResponse>): RemoveMemberResponse {
     const message = createBaseRemoveMemberResponse();
+    message.groups = object.groups?.map((e) => e) || [];
     return message;
   },
 };
@@ -5243,6 +5830,2085 @@ export const RevokeTokenResponse: MessageFns<RevokeTokenResponse> = {
   fromPartial(object: DeepPartial<RevokeTokenResponse>): RevokeTokenResponse {
     const message = createBaseRevokeTokenResponse();
     message.token = (object.token !== undefined && object.token !== null) ? Token.fromPartial(object.token) : undefined;
+    return message;
+  },
+};
+
+function createBaseScimToken(): ScimToken {
+  return { tokenId: "", label: "", createdAt: undefined, revokedAt: undefined, lastUsedAt: undefined };
+}
+
+export const ScimToken: MessageFns<ScimToken> = {
+  encode(message: ScimToken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tokenId !== "") {
+      writer.uint32(10).string(message.tokenId);
+    }
+    if (message.label !== "") {
+      writer.uint32(18).string(message.label);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(26).fork()).join();
+    }
+    if (message.revokedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.revokedAt), writer.uint32(34).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ScimToken {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseScimToken();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokenId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.revokedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ScimToken {
+    return {
+      tokenId: isSet(object.tokenId)
+        ? globalThis.String(object.tokenId)
+        : isSet(object.token_id)
+        ? globalThis.String(object.token_id)
+        : "",
+      label: isSet(object.label) ? globalThis.String(object.label) : "",
+      createdAt: isSet(object.createdAt)
+        ? fromJsonTimestamp(object.createdAt)
+        : isSet(object.created_at)
+        ? fromJsonTimestamp(object.created_at)
+        : undefined,
+      revokedAt: isSet(object.revokedAt)
+        ? fromJsonTimestamp(object.revokedAt)
+        : isSet(object.revoked_at)
+        ? fromJsonTimestamp(object.revoked_at)
+        : undefined,
+      lastUsedAt: isSet(object.lastUsedAt)
+        ? fromJsonTimestamp(object.lastUsedAt)
+        : isSet(object.last_used_at)
+        ? fromJsonTimestamp(object.last_used_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: ScimToken): unknown {
+    const obj: any = {};
+    if (message.tokenId !== "") {
+      obj.tokenId = message.tokenId;
+    }
+    if (message.label !== "") {
+      obj.label = message.label;
+    }
+    if (message.createdAt !== undefined) {
+      obj.createdAt = message.createdAt.toISOString();
+    }
+    if (message.revokedAt !== undefined) {
+      obj.revokedAt = message.revokedAt.toISOString();
+    }
+    if (message.lastUsedAt !== undefined) {
+      obj.lastUsedAt = message.lastUsedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ScimToken>): ScimToken {
+    return ScimToken.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ScimToken>): ScimToken {
+    const message = createBaseScimToken();
+    message.tokenId = object.tokenId ?? "";
+    message.label = object.label ?? "";
+    message.createdAt = object.createdAt ?? undefined;
+    message.revokedAt = object.revokedAt ?? undefined;
+    message.lastUsedAt = object.lastUsedAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseCreateScimTokenRequest(): CreateScimTokenRequest {
+  return { label: "" };
+}
+
+export const CreateScimTokenRequest: MessageFns<CreateScimTokenRequest> = {
+  encode(message: CreateScimTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.label !== "") {
+      writer.uint32(10).string(message.label);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateScimTokenRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateScimTokenRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): CreateScimTokenRequest {
+    return { label: isSet(object.label) ? globalThis.String(object.label) : "" };
+  },
+
+  toJSON(message: CreateScimTokenRequest): unknown {
+    const obj: any = {};
+    if (message.label !== "") {
+      obj.label = message.label;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<CreateScimTokenRequest>): CreateScimTokenRequest {
+    return CreateScimTokenRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateScimTokenRequest>): CreateScimTokenRequest {
+    const message = createBaseCreateScimTokenRequest();
+    message.label = object.label ?? "";
+    return message;
+  },
+};
+
+function createBaseCreateScimTokenResponse(): CreateScimTokenResponse {
+  return { scimToken: undefined, secret: "" };
+}
+
+export const CreateScimTokenResponse: MessageFns<CreateScimTokenResponse> = {
+  encode(message: CreateScimTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.scimToken !== undefined) {
+      ScimToken.encode(message.scimToken, writer.uint32(10).fork()).join();
+    }
+    if (message.secret !== "") {
+      writer.uint32(18).string(message.secret);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateScimTokenResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateScimTokenResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.scimToken = ScimToken.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.secret = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): CreateScimTokenResponse {
+    return {
+      scimToken: isSet(object.scimToken)
+        ? ScimToken.fromJSON(object.scimToken)
+        : isSet(object.scim_token)
+        ? ScimToken.fromJSON(object.scim_token)
+        : undefined,
+      secret: isSet(object.secret) ? globalThis.String(object.secret) : "",
+    };
+  },
+
+  toJSON(message: CreateScimTokenResponse): unknown {
+    const obj: any = {};
+    if (message.scimToken !== undefined) {
+      obj.scimToken = ScimToken.toJSON(message.scimToken);
+    }
+    if (message.secret !== "") {
+      obj.secret = message.secret;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<CreateScimTokenResponse>): CreateScimTokenResponse {
+    return CreateScimTokenResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateScimTokenResponse>): CreateScimTokenResponse {
+    const message = createBaseCreateScimTokenResponse();
+    message.scimToken = (object.scimToken !== undefined && object.scimToken !== null)
+      ? ScimToken.fromPartial(object.scimToken)
+      : undefined;
+    message.secret = object.secret ?? "";
+    return message;
+  },
+};
+
+function createBaseListScimTokensRequest(): ListScimTokensRequest {
+  return {};
+}
+
+export const ListScimTokensRequest: MessageFns<ListScimTokensRequest> = {
+  encode(_: ListScimTokensRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListScimTokensRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListScimTokensRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ListScimTokensRequest {
+    return {};
+  },
+
+  toJSON(_: ListScimTokensRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListScimTokensRequest>): ListScimTokensRequest {
+    return ListScimTokensRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListScimTokensRequest>): ListScimTokensRequest {
+    const message = createBaseListScimTokensRequest();
+    return message;
+  },
+};
+
+function createBaseListScimTokensResponse(): ListScimTokensResponse {
+  return { scimTokens: [] };
+}
+
+export const ListScimTokensResponse: MessageFns<ListScimTokensResponse> = {
+  encode(message: ListScimTokensResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.scimTokens) {
+      ScimToken.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListScimTokensResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListScimTokensResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.scimTokens.push(ScimToken.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListScimTokensResponse {
+    return {
+      scimTokens: globalThis.Array.isArray(object?.scimTokens)
+        ? object.scimTokens.map((e: any) => ScimToken.fromJSON(e))
+        : globalThis.Array.isArray(object?.scim_tokens)
+        ? object.scim_tokens.map((e: any) => ScimToken.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ListScimTokensResponse): unknown {
+    const obj: any = {};
+    if (message.scimTokens?.length) {
+      obj.scimTokens = message.scimTokens.map((e) => ScimToken.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListScimTokensResponse>): ListScimTokensResponse {
+    return ListScimTokensResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListScimTokensResponse>): ListScimTokensResponse {
+    const message = createBaseListScimTokensResponse();
+    message.scimTokens = object.scimTokens?.map((e) => ScimToken.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRevokeScimTokenRequest(): RevokeScimTokenRequest {
+  return { tokenId: "" };
+}
+
+export const RevokeScimTokenRequest: MessageFns<RevokeScimTokenRequest> = {
+  encode(message: RevokeScimTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tokenId !== "") {
+      writer.uint32(10).string(message.tokenId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeScimTokenRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeScimTokenRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokenId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RevokeScimTokenRequest {
+    return {
+      tokenId: isSet(object.tokenId)
+        ? globalThis.String(object.tokenId)
+        : isSet(object.token_id)
+        ? globalThis.String(object.token_id)
+        : "",
+    };
+  },
+
+  toJSON(message: RevokeScimTokenRequest): unknown {
+    const obj: any = {};
+    if (message.tokenId !== "") {
+      obj.tokenId = message.tokenId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokeScimTokenRequest>): RevokeScimTokenRequest {
+    return RevokeScimTokenRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeScimTokenRequest>): RevokeScimTokenRequest {
+    const message = createBaseRevokeScimTokenRequest();
+    message.tokenId = object.tokenId ?? "";
+    return message;
+  },
+};
+
+function createBaseRevokeScimTokenResponse(): RevokeScimTokenResponse {
+  return { scimToken: undefined };
+}
+
+export const RevokeScimTokenResponse: MessageFns<RevokeScimTokenResponse> = {
+  encode(message: RevokeScimTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.scimToken !== undefined) {
+      ScimToken.encode(message.scimToken, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeScimTokenResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeScimTokenResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.scimToken = ScimToken.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RevokeScimTokenResponse {
+    return {
+      scimToken: isSet(object.scimToken)
+        ? ScimToken.fromJSON(object.scimToken)
+        : isSet(object.scim_token)
+        ? ScimToken.fromJSON(object.scim_token)
+        : undefined,
+    };
+  },
+
+  toJSON(message: RevokeScimTokenResponse): unknown {
+    const obj: any = {};
+    if (message.scimToken !== undefined) {
+      obj.scimToken = ScimToken.toJSON(message.scimToken);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokeScimTokenResponse>): RevokeScimTokenResponse {
+    return RevokeScimTokenResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeScimTokenResponse>): RevokeScimTokenResponse {
+    const message = createBaseRevokeScimTokenResponse();
+    message.scimToken = (object.scimToken !== undefined && object.scimToken !== null)
+      ? ScimToken.fromPartial(object.scimToken)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseScimGroupMap(): ScimGroupMap {
+  return { group: "", projectId: "", role: ProjectRole.PROJECT_ROLE_UNSPECIFIED };
+}
+
+export const ScimGroupMap: MessageFns<ScimGroupMap> = {
+  encode(message: ScimGroupMap, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.group !== "") {
+      writer.uint32(10).string(message.group);
+    }
+    if (message.projectId !== "") {
+      writer.uint32(18).string(message.projectId);
+    }
+    if (message.role !== ProjectRole.PROJECT_ROLE_UNSPECIFIED) {
+      writer.uint32(24).int32(projectRoleToNumber(message.role));
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ScimGroupMap {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseScimGroupMap();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.group = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.role = projectRoleFromJSON(reader.int32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ScimGroupMap {
+    return {
+      group: isSet(object.group) ? globalThis.String(object.group) : "",
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      role: isSet(object.role) ? projectRoleFromJSON(object.role) : ProjectRole.PROJECT_ROLE_UNSPECIFIED,
+    };
+  },
+
+  toJSON(message: ScimGroupMap): unknown {
+    const obj: any = {};
+    if (message.group !== "") {
+      obj.group = message.group;
+    }
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.role !== ProjectRole.PROJECT_ROLE_UNSPECIFIED) {
+      obj.role = projectRoleToJSON(message.role);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ScimGroupMap>): ScimGroupMap {
+    return ScimGroupMap.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ScimGroupMap>): ScimGroupMap {
+    const message = createBaseScimGroupMap();
+    message.group = object.group ?? "";
+    message.projectId = object.projectId ?? "";
+    message.role = object.role ?? ProjectRole.PROJECT_ROLE_UNSPECIFIED;
+    return message;
+  },
+};
+
+function createBaseMapScimGroupRequest(): MapScimGroupRequest {
+  return { map: undefined };
+}
+
+export const MapScimGroupRequest: MessageFns<MapScimGroupRequest> = {
+  encode(message: MapScimGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.map !== undefined) {
+      ScimGroupMap.encode(message.map, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MapScimGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMapScimGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.map = ScimGroupMap.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): MapScimGroupRequest {
+    return { map: isSet(object.map) ? ScimGroupMap.fromJSON(object.map) : undefined };
+  },
+
+  toJSON(message: MapScimGroupRequest): unknown {
+    const obj: any = {};
+    if (message.map !== undefined) {
+      obj.map = ScimGroupMap.toJSON(message.map);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MapScimGroupRequest>): MapScimGroupRequest {
+    return MapScimGroupRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MapScimGroupRequest>): MapScimGroupRequest {
+    const message = createBaseMapScimGroupRequest();
+    message.map = (object.map !== undefined && object.map !== null) ? ScimGroupMap.fromPartial(object.map) : undefined;
+    return message;
+  },
+};
+
+function createBaseMapScimGroupResponse(): MapScimGroupResponse {
+  return { members: undefined };
+}
+
+export const MapScimGroupResponse: MessageFns<MapScimGroupResponse> = {
+  encode(message: MapScimGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.members !== undefined) {
+      writer.uint32(8).uint32(message.members);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MapScimGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMapScimGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.members = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): MapScimGroupResponse {
+    return { members: isSet(object.members) ? globalThis.Number(object.members) : undefined };
+  },
+
+  toJSON(message: MapScimGroupResponse): unknown {
+    const obj: any = {};
+    if (message.members !== undefined) {
+      obj.members = Math.round(message.members);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MapScimGroupResponse>): MapScimGroupResponse {
+    return MapScimGroupResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MapScimGroupResponse>): MapScimGroupResponse {
+    const message = createBaseMapScimGroupResponse();
+    message.members = object.members ?? undefined;
+    return message;
+  },
+};
+
+function createBaseUnmapScimGroupRequest(): UnmapScimGroupRequest {
+  return { map: undefined };
+}
+
+export const UnmapScimGroupRequest: MessageFns<UnmapScimGroupRequest> = {
+  encode(message: UnmapScimGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.map !== undefined) {
+      ScimGroupMap.encode(message.map, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnmapScimGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnmapScimGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.map = ScimGroupMap.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UnmapScimGroupRequest {
+    return { map: isSet(object.map) ? ScimGroupMap.fromJSON(object.map) : undefined };
+  },
+
+  toJSON(message: UnmapScimGroupRequest): unknown {
+    const obj: any = {};
+    if (message.map !== undefined) {
+      obj.map = ScimGroupMap.toJSON(message.map);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UnmapScimGroupRequest>): UnmapScimGroupRequest {
+    return UnmapScimGroupRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnmapScimGroupRequest>): UnmapScimGroupRequest {
+    const message = createBaseUnmapScimGroupRequest();
+    message.map = (object.map !== undefined && object.map !== null) ? ScimGroupMap.fromPartial(object.map) : undefined;
+    return message;
+  },
+};
+
+function createBaseUnmapScimGroupResponse(): UnmapScimGroupResponse {
+  return {};
+}
+
+export const UnmapScimGroupResponse: MessageFns<UnmapScimGroupResponse> = {
+  encode(_: UnmapScimGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnmapScimGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnmapScimGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): UnmapScimGroupResponse {
+    return {};
+  },
+
+  toJSON(_: UnmapScimGroupResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<UnmapScimGroupResponse>): UnmapScimGroupResponse {
+    return UnmapScimGroupResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<UnmapScimGroupResponse>): UnmapScimGroupResponse {
+    const message = createBaseUnmapScimGroupResponse();
+    return message;
+  },
+};
+
+function createBaseListScimGroupMapsRequest(): ListScimGroupMapsRequest {
+  return {};
+}
+
+export const ListScimGroupMapsRequest: MessageFns<ListScimGroupMapsRequest> = {
+  encode(_: ListScimGroupMapsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListScimGroupMapsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListScimGroupMapsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ListScimGroupMapsRequest {
+    return {};
+  },
+
+  toJSON(_: ListScimGroupMapsRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListScimGroupMapsRequest>): ListScimGroupMapsRequest {
+    return ListScimGroupMapsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListScimGroupMapsRequest>): ListScimGroupMapsRequest {
+    const message = createBaseListScimGroupMapsRequest();
+    return message;
+  },
+};
+
+function createBaseListScimGroupMapsResponse(): ListScimGroupMapsResponse {
+  return { maps: [] };
+}
+
+export const ListScimGroupMapsResponse: MessageFns<ListScimGroupMapsResponse> = {
+  encode(message: ListScimGroupMapsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.maps) {
+      ListedScimGroupMap.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListScimGroupMapsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListScimGroupMapsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.maps.push(ListedScimGroupMap.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListScimGroupMapsResponse {
+    return {
+      maps: globalThis.Array.isArray(object?.maps) ? object.maps.map((e: any) => ListedScimGroupMap.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: ListScimGroupMapsResponse): unknown {
+    const obj: any = {};
+    if (message.maps?.length) {
+      obj.maps = message.maps.map((e) => ListedScimGroupMap.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListScimGroupMapsResponse>): ListScimGroupMapsResponse {
+    return ListScimGroupMapsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListScimGroupMapsResponse>): ListScimGroupMapsResponse {
+    const message = createBaseListScimGroupMapsResponse();
+    message.maps = object.maps?.map((e) => ListedScimGroupMap.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseListedScimGroupMap(): ListedScimGroupMap {
+  return { map: undefined, members: undefined };
+}
+
+export const ListedScimGroupMap: MessageFns<ListedScimGroupMap> = {
+  encode(message: ListedScimGroupMap, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.map !== undefined) {
+      ScimGroupMap.encode(message.map, writer.uint32(10).fork()).join();
+    }
+    if (message.members !== undefined) {
+      writer.uint32(16).uint32(message.members);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListedScimGroupMap {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListedScimGroupMap();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.map = ScimGroupMap.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.members = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListedScimGroupMap {
+    return {
+      map: isSet(object.map) ? ScimGroupMap.fromJSON(object.map) : undefined,
+      members: isSet(object.members) ? globalThis.Number(object.members) : undefined,
+    };
+  },
+
+  toJSON(message: ListedScimGroupMap): unknown {
+    const obj: any = {};
+    if (message.map !== undefined) {
+      obj.map = ScimGroupMap.toJSON(message.map);
+    }
+    if (message.members !== undefined) {
+      obj.members = Math.round(message.members);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListedScimGroupMap>): ListedScimGroupMap {
+    return ListedScimGroupMap.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListedScimGroupMap>): ListedScimGroupMap {
+    const message = createBaseListedScimGroupMap();
+    message.map = (object.map !== undefined && object.map !== null) ? ScimGroupMap.fromPartial(object.map) : undefined;
+    message.members = object.members ?? undefined;
+    return message;
+  },
+};
+
+function createBaseApplyTenantRequest(): ApplyTenantRequest {
+  return { stateJson: Buffer.alloc(0), oidcClientSecret: undefined, prune: false, plan: false, planId: "" };
+}
+
+export const ApplyTenantRequest: MessageFns<ApplyTenantRequest> = {
+  encode(message: ApplyTenantRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stateJson.length !== 0) {
+      writer.uint32(10).bytes(message.stateJson);
+    }
+    if (message.oidcClientSecret !== undefined) {
+      writer.uint32(18).string(message.oidcClientSecret);
+    }
+    if (message.prune !== false) {
+      writer.uint32(24).bool(message.prune);
+    }
+    if (message.plan !== false) {
+      writer.uint32(32).bool(message.plan);
+    }
+    if (message.planId !== "") {
+      writer.uint32(42).string(message.planId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyTenantRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApplyTenantRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stateJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.oidcClientSecret = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.prune = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.plan = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.planId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ApplyTenantRequest {
+    return {
+      stateJson: isSet(object.stateJson)
+        ? Buffer.from(bytesFromBase64(object.stateJson))
+        : isSet(object.state_json)
+        ? Buffer.from(bytesFromBase64(object.state_json))
+        : Buffer.alloc(0),
+      oidcClientSecret: isSet(object.oidcClientSecret)
+        ? globalThis.String(object.oidcClientSecret)
+        : isSet(object.oidc_client_secret)
+        ? globalThis.String(object.oidc_client_secret)
+        : undefined,
+      prune: isSet(object.prune) ? globalThis.Boolean(object.prune) : false,
+      plan: isSet(object.plan) ? globalThis.Boolean(object.plan) : false,
+      planId: isSet(object.planId)
+        ? globalThis.String(object.planId)
+        : isSet(object.plan_id)
+        ? globalThis.String(object.plan_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ApplyTenantRequest): unknown {
+    const obj: any = {};
+    if (message.stateJson.length !== 0) {
+      obj.stateJson = base64FromBytes(message.stateJson);
+    }
+    if (message.oidcClientSecret !== undefined) {
+      obj.oidcClientSecret = message.oidcClientSecret;
+    }
+    if (message.prune !== false) {
+      obj.prune = message.prune;
+    }
+    if (message.plan !== false) {
+      obj.plan = message.plan;
+    }
+    if (message.planId !== "") {
+      obj.planId = message.planId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ApplyTenantRequest>): ApplyTenantRequest {
+    return ApplyTenantRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ApplyTenantRequest>): ApplyTenantRequest {
+    const message = createBaseApplyTenantRequest();
+    message.stateJson = object.stateJson ?? Buffer.alloc(0);
+    message.oidcClientSecret = object.oidcClientSecret ?? undefined;
+    message.prune = object.prune ?? false;
+    message.plan = object.plan ?? false;
+    message.planId = object.planId ?? "";
+    return message;
+  },
+};
+
+function createBaseApplyTenantResponse(): ApplyTenantResponse {
+  return { changes: [], notes: [], planId: "" };
+}
+
+export const ApplyTenantResponse: MessageFns<ApplyTenantResponse> = {
+  encode(message: ApplyTenantResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.changes) {
+      TenantChange.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.notes) {
+      TenantNote.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.planId !== "") {
+      writer.uint32(26).string(message.planId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyTenantResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApplyTenantResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.changes.push(TenantChange.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.notes.push(TenantNote.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.planId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ApplyTenantResponse {
+    return {
+      changes: globalThis.Array.isArray(object?.changes)
+        ? object.changes.map((e: any) => TenantChange.fromJSON(e))
+        : [],
+      notes: globalThis.Array.isArray(object?.notes) ? object.notes.map((e: any) => TenantNote.fromJSON(e)) : [],
+      planId: isSet(object.planId)
+        ? globalThis.String(object.planId)
+        : isSet(object.plan_id)
+        ? globalThis.String(object.plan_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ApplyTenantResponse): unknown {
+    const obj: any = {};
+    if (message.changes?.length) {
+      obj.changes = message.changes.map((e) => TenantChange.toJSON(e));
+    }
+    if (message.notes?.length) {
+      obj.notes = message.notes.map((e) => TenantNote.toJSON(e));
+    }
+    if (message.planId !== "") {
+      obj.planId = message.planId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ApplyTenantResponse>): ApplyTenantResponse {
+    return ApplyTenantResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ApplyTenantResponse>): ApplyTenantResponse {
+    const message = createBaseApplyTenantResponse();
+    message.changes = object.changes?.map((e) => TenantChange.fromPartial(e)) || [];
+    message.notes = object.notes?.map((e) => TenantNote.fromPartial(e)) || [];
+    message.planId = object.planId ?? "";
+    return message;
+  },
+};
+
+function createBaseTenantChange(): TenantChange {
+  return { action: "", type: "", name: "", settings: [] };
+}
+
+export const TenantChange: MessageFns<TenantChange> = {
+  encode(message: TenantChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.type !== "") {
+      writer.uint32(18).string(message.type);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    for (const v of message.settings) {
+      SettingChange.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TenantChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTenantChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.type = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.settings.push(SettingChange.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TenantChange {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      type: isSet(object.type) ? globalThis.String(object.type) : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      settings: globalThis.Array.isArray(object?.settings)
+        ? object.settings.map((e: any) => SettingChange.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: TenantChange): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.type !== "") {
+      obj.type = message.type;
+    }
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.settings?.length) {
+      obj.settings = message.settings.map((e) => SettingChange.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TenantChange>): TenantChange {
+    return TenantChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TenantChange>): TenantChange {
+    const message = createBaseTenantChange();
+    message.action = object.action ?? "";
+    message.type = object.type ?? "";
+    message.name = object.name ?? "";
+    message.settings = object.settings?.map((e) => SettingChange.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTenantNote(): TenantNote {
+  return { field: "", message: "" };
+}
+
+export const TenantNote: MessageFns<TenantNote> = {
+  encode(message: TenantNote, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.message !== "") {
+      writer.uint32(18).string(message.message);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TenantNote {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTenantNote();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.message = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TenantNote {
+    return {
+      field: isSet(object.field) ? globalThis.String(object.field) : "",
+      message: isSet(object.message) ? globalThis.String(object.message) : "",
+    };
+  },
+
+  toJSON(message: TenantNote): unknown {
+    const obj: any = {};
+    if (message.field !== "") {
+      obj.field = message.field;
+    }
+    if (message.message !== "") {
+      obj.message = message.message;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TenantNote>): TenantNote {
+    return TenantNote.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TenantNote>): TenantNote {
+    const message = createBaseTenantNote();
+    message.field = object.field ?? "";
+    message.message = object.message ?? "";
+    return message;
+  },
+};
+
+function createBaseExportTenantRequest(): ExportTenantRequest {
+  return {};
+}
+
+export const ExportTenantRequest: MessageFns<ExportTenantRequest> = {
+  encode(_: ExportTenantRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportTenantRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportTenantRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ExportTenantRequest {
+    return {};
+  },
+
+  toJSON(_: ExportTenantRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ExportTenantRequest>): ExportTenantRequest {
+    return ExportTenantRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ExportTenantRequest>): ExportTenantRequest {
+    const message = createBaseExportTenantRequest();
+    return message;
+  },
+};
+
+function createBaseExportTenantResponse(): ExportTenantResponse {
+  return { stateJson: Buffer.alloc(0) };
+}
+
+export const ExportTenantResponse: MessageFns<ExportTenantResponse> = {
+  encode(message: ExportTenantResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stateJson.length !== 0) {
+      writer.uint32(10).bytes(message.stateJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportTenantResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportTenantResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stateJson = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ExportTenantResponse {
+    return {
+      stateJson: isSet(object.stateJson)
+        ? Buffer.from(bytesFromBase64(object.stateJson))
+        : isSet(object.state_json)
+        ? Buffer.from(bytesFromBase64(object.state_json))
+        : Buffer.alloc(0),
+    };
+  },
+
+  toJSON(message: ExportTenantResponse): unknown {
+    const obj: any = {};
+    if (message.stateJson.length !== 0) {
+      obj.stateJson = base64FromBytes(message.stateJson);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ExportTenantResponse>): ExportTenantResponse {
+    return ExportTenantResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExportTenantResponse>): ExportTenantResponse {
+    const message = createBaseExportTenantResponse();
+    message.stateJson = object.stateJson ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseReviewAccessRequest(): ReviewAccessRequest {
+  return { after: "" };
+}
+
+export const ReviewAccessRequest: MessageFns<ReviewAccessRequest> = {
+  encode(message: ReviewAccessRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReviewAccessRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReviewAccessRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReviewAccessRequest {
+    return { after: isSet(object.after) ? globalThis.String(object.after) : "" };
+  },
+
+  toJSON(message: ReviewAccessRequest): unknown {
+    const obj: any = {};
+    if (message.after !== "") {
+      obj.after = message.after;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReviewAccessRequest>): ReviewAccessRequest {
+    return ReviewAccessRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReviewAccessRequest>): ReviewAccessRequest {
+    const message = createBaseReviewAccessRequest();
+    message.after = object.after ?? "";
+    return message;
+  },
+};
+
+function createBaseReviewAccessResponse(): ReviewAccessResponse {
+  return { accesses: [], next: "" };
+}
+
+export const ReviewAccessResponse: MessageFns<ReviewAccessResponse> = {
+  encode(message: ReviewAccessResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.accesses) {
+      Access.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.next !== "") {
+      writer.uint32(18).string(message.next);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReviewAccessResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReviewAccessResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accesses.push(Access.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReviewAccessResponse {
+    return {
+      accesses: globalThis.Array.isArray(object?.accesses) ? object.accesses.map((e: any) => Access.fromJSON(e)) : [],
+      next: isSet(object.next) ? globalThis.String(object.next) : "",
+    };
+  },
+
+  toJSON(message: ReviewAccessResponse): unknown {
+    const obj: any = {};
+    if (message.accesses?.length) {
+      obj.accesses = message.accesses.map((e) => Access.toJSON(e));
+    }
+    if (message.next !== "") {
+      obj.next = message.next;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReviewAccessResponse>): ReviewAccessResponse {
+    return ReviewAccessResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReviewAccessResponse>): ReviewAccessResponse {
+    const message = createBaseReviewAccessResponse();
+    message.accesses = object.accesses?.map((e) => Access.fromPartial(e)) || [];
+    message.next = object.next ?? "";
+    return message;
+  },
+};
+
+function createBaseAccess(): Access {
+  return {
+    kind: "",
+    who: "",
+    projectId: "",
+    role: "",
+    source: "",
+    givenBy: "",
+    since: undefined,
+    lastUsedAt: undefined,
+  };
+}
+
+export const Access: MessageFns<Access> = {
+  encode(message: Access, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== "") {
+      writer.uint32(10).string(message.kind);
+    }
+    if (message.who !== "") {
+      writer.uint32(18).string(message.who);
+    }
+    if (message.projectId !== "") {
+      writer.uint32(26).string(message.projectId);
+    }
+    if (message.role !== "") {
+      writer.uint32(34).string(message.role);
+    }
+    if (message.source !== "") {
+      writer.uint32(42).string(message.source);
+    }
+    if (message.givenBy !== "") {
+      writer.uint32(50).string(message.givenBy);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(toTimestamp(message.since), writer.uint32(58).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Access {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccess();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.who = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.source = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.givenBy = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Access {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      who: isSet(object.who) ? globalThis.String(object.who) : "",
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      source: isSet(object.source) ? globalThis.String(object.source) : "",
+      givenBy: isSet(object.givenBy)
+        ? globalThis.String(object.givenBy)
+        : isSet(object.given_by)
+        ? globalThis.String(object.given_by)
+        : "",
+      since: isSet(object.since) ? fromJsonTimestamp(object.since) : undefined,
+      lastUsedAt: isSet(object.lastUsedAt)
+        ? fromJsonTimestamp(object.lastUsedAt)
+        : isSet(object.last_used_at)
+        ? fromJsonTimestamp(object.last_used_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: Access): unknown {
+    const obj: any = {};
+    if (message.kind !== "") {
+      obj.kind = message.kind;
+    }
+    if (message.who !== "") {
+      obj.who = message.who;
+    }
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.source !== "") {
+      obj.source = message.source;
+    }
+    if (message.givenBy !== "") {
+      obj.givenBy = message.givenBy;
+    }
+    if (message.since !== undefined) {
+      obj.since = message.since.toISOString();
+    }
+    if (message.lastUsedAt !== undefined) {
+      obj.lastUsedAt = message.lastUsedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Access>): Access {
+    return Access.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Access>): Access {
+    const message = createBaseAccess();
+    message.kind = object.kind ?? "";
+    message.who = object.who ?? "";
+    message.projectId = object.projectId ?? "";
+    message.role = object.role ?? "";
+    message.source = object.source ?? "";
+    message.givenBy = object.givenBy ?? "";
+    message.since = object.since ?? undefined;
+    message.lastUsedAt = object.lastUsedAt ?? undefined;
     return message;
   },
 };
@@ -8505,6 +11171,23 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended: {
+    path: "/crs.auth.v1.AuthAdminService/SetOrganizationSuspended" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetOrganizationSuspendedRequest): Buffer =>
+      Buffer.from(SetOrganizationSuspendedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetOrganizationSuspendedRequest =>
+      SetOrganizationSuspendedRequest.decode(value),
+    responseSerialize: (value: SetOrganizationSuspendedResponse): Buffer =>
+      Buffer.from(SetOrganizationSuspendedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetOrganizationSuspendedResponse =>
+      SetOrganizationSuspendedResponse.decode(value),
+  },
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: {
     path: "/crs.auth.v1.AuthAdminService/GetOrganization" as const,
@@ -8548,6 +11231,19 @@ export const AuthAdminServiceService = {
     requestDeserialize: (value: Buffer): ListUsersRequest => ListUsersRequest.decode(value),
     responseSerialize: (value: ListUsersResponse): Buffer => Buffer.from(ListUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUsersResponse => ListUsersResponse.decode(value),
+  },
+  /**
+   * Changes a user's e-mail or name. The user keeps id, links, roles, notes and tokens. Not found: no user has that e-mail. Already exists:
+   * another user of this organization has the new e-mail.
+   */
+  updateUser: {
+    path: "/crs.auth.v1.AuthAdminService/UpdateUser" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UpdateUserRequest): Buffer => Buffer.from(UpdateUserRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UpdateUserRequest => UpdateUserRequest.decode(value),
+    responseSerialize: (value: UpdateUserResponse): Buffer => Buffer.from(UpdateUserResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UpdateUserResponse => UpdateUserResponse.decode(value),
   },
   /**
    * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
@@ -8611,7 +11307,10 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: AddMemberResponse): Buffer => Buffer.from(AddMemberResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AddMemberResponse => AddMemberResponse.decode(value),
   },
-  /** Removes a role. Not found: the user doesn't have the role. */
+  /**
+   * Removes a role. Not found: the user doesn't have the role. Failed precondition: the user has it by groups of the directory, which the
+   * message names.
+   */
   removeMember: {
     path: "/crs.auth.v1.AuthAdminService/RemoveMember" as const,
     requestStream: false as const,
@@ -8684,6 +11383,116 @@ export const AuthAdminServiceService = {
     requestDeserialize: (value: Buffer): RevokeTokenRequest => RevokeTokenRequest.decode(value),
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
+  },
+  /** Creates a token with which the organization's directory uses SCIM. Only this response contains the token itself. */
+  createScimToken: {
+    path: "/crs.auth.v1.AuthAdminService/CreateScimToken" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CreateScimTokenRequest): Buffer =>
+      Buffer.from(CreateScimTokenRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CreateScimTokenRequest => CreateScimTokenRequest.decode(value),
+    responseSerialize: (value: CreateScimTokenResponse): Buffer =>
+      Buffer.from(CreateScimTokenResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CreateScimTokenResponse => CreateScimTokenResponse.decode(value),
+  },
+  /** Lists the SCIM tokens of the organization, newest first, revoked tokens included. */
+  listScimTokens: {
+    path: "/crs.auth.v1.AuthAdminService/ListScimTokens" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListScimTokensRequest): Buffer =>
+      Buffer.from(ListScimTokensRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListScimTokensRequest => ListScimTokensRequest.decode(value),
+    responseSerialize: (value: ListScimTokensResponse): Buffer =>
+      Buffer.from(ListScimTokensResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListScimTokensResponse => ListScimTokensResponse.decode(value),
+  },
+  /** Revokes a SCIM token for good. A repeated call changes nothing. Not found: the organization has no SCIM token with this id. */
+  revokeScimToken: {
+    path: "/crs.auth.v1.AuthAdminService/RevokeScimToken" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RevokeScimTokenRequest): Buffer =>
+      Buffer.from(RevokeScimTokenRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RevokeScimTokenRequest => RevokeScimTokenRequest.decode(value),
+    responseSerialize: (value: RevokeScimTokenResponse): Buffer =>
+      Buffer.from(RevokeScimTokenResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RevokeScimTokenResponse => RevokeScimTokenResponse.decode(value),
+  },
+  /**
+   * Gives a role in a project to the members of the directory's group with that name, now or when there is one. A repeated call changes
+   * nothing. Not found: the project doesn't exist.
+   */
+  mapScimGroup: {
+    path: "/crs.auth.v1.AuthAdminService/MapScimGroup" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: MapScimGroupRequest): Buffer => Buffer.from(MapScimGroupRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): MapScimGroupRequest => MapScimGroupRequest.decode(value),
+    responseSerialize: (value: MapScimGroupResponse): Buffer =>
+      Buffer.from(MapScimGroupResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): MapScimGroupResponse => MapScimGroupResponse.decode(value),
+  },
+  /** Takes such a role away again, unless another group gives it. Not found: the group isn't mapped to this role. */
+  unmapScimGroup: {
+    path: "/crs.auth.v1.AuthAdminService/UnmapScimGroup" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UnmapScimGroupRequest): Buffer =>
+      Buffer.from(UnmapScimGroupRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UnmapScimGroupRequest => UnmapScimGroupRequest.decode(value),
+    responseSerialize: (value: UnmapScimGroupResponse): Buffer =>
+      Buffer.from(UnmapScimGroupResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UnmapScimGroupResponse => UnmapScimGroupResponse.decode(value),
+  },
+  /** Lists what groups are mapped to, by the group's name. */
+  listScimGroupMaps: {
+    path: "/crs.auth.v1.AuthAdminService/ListScimGroupMaps" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListScimGroupMapsRequest): Buffer =>
+      Buffer.from(ListScimGroupMapsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListScimGroupMapsRequest => ListScimGroupMapsRequest.decode(value),
+    responseSerialize: (value: ListScimGroupMapsResponse): Buffer =>
+      Buffer.from(ListScimGroupMapsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListScimGroupMapsResponse => ListScimGroupMapsResponse.decode(value),
+  },
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant: {
+    path: "/crs.auth.v1.AuthAdminService/ApplyTenant" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ApplyTenantRequest): Buffer => Buffer.from(ApplyTenantRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ApplyTenantRequest => ApplyTenantRequest.decode(value),
+    responseSerialize: (value: ApplyTenantResponse): Buffer => Buffer.from(ApplyTenantResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ApplyTenantResponse => ApplyTenantResponse.decode(value),
+  },
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant: {
+    path: "/crs.auth.v1.AuthAdminService/ExportTenant" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ExportTenantRequest): Buffer => Buffer.from(ExportTenantRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ExportTenantRequest => ExportTenantRequest.decode(value),
+    responseSerialize: (value: ExportTenantResponse): Buffer =>
+      Buffer.from(ExportTenantResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ExportTenantResponse => ExportTenantResponse.decode(value),
+  },
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess: {
+    path: "/crs.auth.v1.AuthAdminService/ReviewAccess" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReviewAccessRequest): Buffer => Buffer.from(ReviewAccessRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReviewAccessRequest => ReviewAccessRequest.decode(value),
+    responseSerialize: (value: ReviewAccessResponse): Buffer =>
+      Buffer.from(ReviewAccessResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReviewAccessResponse => ReviewAccessResponse.decode(value),
   },
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: {
@@ -8888,6 +11697,11 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
   /** Changes the given settings of the organization that the token names. Absent settings are unchanged. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended: handleUnaryCall<SetOrganizationSuspendedRequest, SetOrganizationSuspendedResponse>;
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization: handleUnaryCall<GetOrganizationRequest, GetOrganizationResponse>;
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
@@ -8896,6 +11710,11 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   createUser: handleUnaryCall<CreateUserRequest, CreateUserResponse>;
   /** Lists the users of the organization by e-mail. */
   listUsers: handleUnaryCall<ListUsersRequest, ListUsersResponse>;
+  /**
+   * Changes a user's e-mail or name. The user keeps id, links, roles, notes and tokens. Not found: no user has that e-mail. Already exists:
+   * another user of this organization has the new e-mail.
+   */
+  updateUser: handleUnaryCall<UpdateUserRequest, UpdateUserResponse>;
   /**
    * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
    * e-mail.
@@ -8912,7 +11731,10 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   unlinkUser: handleUnaryCall<UnlinkUserRequest, UnlinkUserResponse>;
   /** Gives a user a role in a project. A repeated call changes nothing. Not found: the user or the project doesn't exist. */
   addMember: handleUnaryCall<AddMemberRequest, AddMemberResponse>;
-  /** Removes a role. Not found: the user doesn't have the role. */
+  /**
+   * Removes a role. Not found: the user doesn't have the role. Failed precondition: the user has it by groups of the directory, which the
+   * message names.
+   */
   removeMember: handleUnaryCall<RemoveMemberRequest, RemoveMemberResponse>;
   /** Creates an API key. Only this response contains the key itself. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
@@ -8929,6 +11751,31 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
+  /** Creates a token with which the organization's directory uses SCIM. Only this response contains the token itself. */
+  createScimToken: handleUnaryCall<CreateScimTokenRequest, CreateScimTokenResponse>;
+  /** Lists the SCIM tokens of the organization, newest first, revoked tokens included. */
+  listScimTokens: handleUnaryCall<ListScimTokensRequest, ListScimTokensResponse>;
+  /** Revokes a SCIM token for good. A repeated call changes nothing. Not found: the organization has no SCIM token with this id. */
+  revokeScimToken: handleUnaryCall<RevokeScimTokenRequest, RevokeScimTokenResponse>;
+  /**
+   * Gives a role in a project to the members of the directory's group with that name, now or when there is one. A repeated call changes
+   * nothing. Not found: the project doesn't exist.
+   */
+  mapScimGroup: handleUnaryCall<MapScimGroupRequest, MapScimGroupResponse>;
+  /** Takes such a role away again, unless another group gives it. Not found: the group isn't mapped to this role. */
+  unmapScimGroup: handleUnaryCall<UnmapScimGroupRequest, UnmapScimGroupResponse>;
+  /** Lists what groups are mapped to, by the group's name. */
+  listScimGroupMaps: handleUnaryCall<ListScimGroupMapsRequest, ListScimGroupMapsResponse>;
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant: handleUnaryCall<ApplyTenantRequest, ApplyTenantResponse>;
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant: handleUnaryCall<ExportTenantRequest, ExportTenantResponse>;
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess: handleUnaryCall<ReviewAccessRequest, ReviewAccessResponse>;
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
   /**
@@ -9034,6 +11881,25 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Suspends or resumes the organization that the token names: its keys, tokens and users are refused, and nothing is deleted. A repeated call
+   * changes nothing. Not found: it doesn't exist.
+   */
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
+  ): ClientUnaryCall;
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
+  ): ClientUnaryCall;
+  setOrganizationSuspended(
+    request: SetOrganizationSuspendedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetOrganizationSuspendedResponse) => void,
+  ): ClientUnaryCall;
   /** Returns the organization that the token names. Not found: it doesn't exist. */
   getOrganization(
     request: GetOrganizationRequest,
@@ -9097,6 +11963,25 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUsersResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Changes a user's e-mail or name. The user keeps id, links, roles, notes and tokens. Not found: no user has that e-mail. Already exists:
+   * another user of this organization has the new e-mail.
+   */
+  updateUser(
+    request: UpdateUserRequest,
+    callback: (error: ServiceError | null, response: UpdateUserResponse) => void,
+  ): ClientUnaryCall;
+  updateUser(
+    request: UpdateUserRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UpdateUserResponse) => void,
+  ): ClientUnaryCall;
+  updateUser(
+    request: UpdateUserRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UpdateUserResponse) => void,
   ): ClientUnaryCall;
   /**
    * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: no user has that
@@ -9184,7 +12069,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AddMemberResponse) => void,
   ): ClientUnaryCall;
-  /** Removes a role. Not found: the user doesn't have the role. */
+  /**
+   * Removes a role. Not found: the user doesn't have the role. Failed precondition: the user has it by groups of the directory, which the
+   * message names.
+   */
   removeMember(
     request: RemoveMemberRequest,
     callback: (error: ServiceError | null, response: RemoveMemberResponse) => void,
@@ -9298,6 +12186,157 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
+  ): ClientUnaryCall;
+  /** Creates a token with which the organization's directory uses SCIM. Only this response contains the token itself. */
+  createScimToken(
+    request: CreateScimTokenRequest,
+    callback: (error: ServiceError | null, response: CreateScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  createScimToken(
+    request: CreateScimTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CreateScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  createScimToken(
+    request: CreateScimTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CreateScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists the SCIM tokens of the organization, newest first, revoked tokens included. */
+  listScimTokens(
+    request: ListScimTokensRequest,
+    callback: (error: ServiceError | null, response: ListScimTokensResponse) => void,
+  ): ClientUnaryCall;
+  listScimTokens(
+    request: ListScimTokensRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListScimTokensResponse) => void,
+  ): ClientUnaryCall;
+  listScimTokens(
+    request: ListScimTokensRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListScimTokensResponse) => void,
+  ): ClientUnaryCall;
+  /** Revokes a SCIM token for good. A repeated call changes nothing. Not found: the organization has no SCIM token with this id. */
+  revokeScimToken(
+    request: RevokeScimTokenRequest,
+    callback: (error: ServiceError | null, response: RevokeScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  revokeScimToken(
+    request: RevokeScimTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RevokeScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  revokeScimToken(
+    request: RevokeScimTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RevokeScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Gives a role in a project to the members of the directory's group with that name, now or when there is one. A repeated call changes
+   * nothing. Not found: the project doesn't exist.
+   */
+  mapScimGroup(
+    request: MapScimGroupRequest,
+    callback: (error: ServiceError | null, response: MapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  mapScimGroup(
+    request: MapScimGroupRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: MapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  mapScimGroup(
+    request: MapScimGroupRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: MapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  /** Takes such a role away again, unless another group gives it. Not found: the group isn't mapped to this role. */
+  unmapScimGroup(
+    request: UnmapScimGroupRequest,
+    callback: (error: ServiceError | null, response: UnmapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  unmapScimGroup(
+    request: UnmapScimGroupRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UnmapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  unmapScimGroup(
+    request: UnmapScimGroupRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UnmapScimGroupResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists what groups are mapped to, by the group's name. */
+  listScimGroupMaps(
+    request: ListScimGroupMapsRequest,
+    callback: (error: ServiceError | null, response: ListScimGroupMapsResponse) => void,
+  ): ClientUnaryCall;
+  listScimGroupMaps(
+    request: ListScimGroupMapsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListScimGroupMapsResponse) => void,
+  ): ClientUnaryCall;
+  listScimGroupMaps(
+    request: ListScimGroupMapsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListScimGroupMapsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant(
+    request: ApplyTenantRequest,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  applyTenant(
+    request: ApplyTenantRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  applyTenant(
+    request: ApplyTenantRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant(
+    request: ExportTenantRequest,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  exportTenant(
+    request: ExportTenantRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  exportTenant(
+    request: ExportTenantRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess(
+    request: ReviewAccessRequest,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
+  ): ClientUnaryCall;
+  reviewAccess(
+    request: ReviewAccessRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
+  ): ClientUnaryCall;
+  reviewAccess(
+    request: ReviewAccessRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
   ): ClientUnaryCall;
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey(
@@ -9570,6 +12609,14 @@ export const AuthAdminServiceClient = makeGenericClientConstructor(
   service: typeof AuthAdminServiceService;
   serviceName: string;
 };
+
+function bytesFromBase64(b64: string): Uint8Array {
+  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
+}
+
+function base64FromBytes(arr: Uint8Array): string {
+  return globalThis.Buffer.from(arr).toString("base64");
+}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 

@@ -67,6 +67,17 @@ export interface AuthenticateKeyResponse_CallerTokensEntry {
   value: string;
 }
 
+export interface AuthenticateScimTokenRequest {
+  /** The token as the client sent it. */
+  scimToken: string;
+}
+
+export interface AuthenticateScimTokenResponse {
+  organizationId: string;
+  /** Identifies the token in the gateway's log. */
+  tokenId: string;
+}
+
 export interface AuthenticateTokenRequest {
   /** The token as the client sent it. */
   accessToken: string;
@@ -869,6 +880,172 @@ export const AuthenticateKeyResponse_CallerTokensEntry: MessageFns<AuthenticateK
     const message = createBaseAuthenticateKeyResponse_CallerTokensEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseAuthenticateScimTokenRequest(): AuthenticateScimTokenRequest {
+  return { scimToken: "" };
+}
+
+export const AuthenticateScimTokenRequest: MessageFns<AuthenticateScimTokenRequest> = {
+  encode(message: AuthenticateScimTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.scimToken !== "") {
+      writer.uint32(10).string(message.scimToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateScimTokenRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateScimTokenRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.scimToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateScimTokenRequest {
+    return {
+      scimToken: isSet(object.scimToken)
+        ? globalThis.String(object.scimToken)
+        : isSet(object.scim_token)
+        ? globalThis.String(object.scim_token)
+        : "",
+    };
+  },
+
+  toJSON(message: AuthenticateScimTokenRequest): unknown {
+    const obj: any = {};
+    if (message.scimToken !== "") {
+      obj.scimToken = message.scimToken;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateScimTokenRequest>): AuthenticateScimTokenRequest {
+    return AuthenticateScimTokenRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateScimTokenRequest>): AuthenticateScimTokenRequest {
+    const message = createBaseAuthenticateScimTokenRequest();
+    message.scimToken = object.scimToken ?? "";
+    return message;
+  },
+};
+
+function createBaseAuthenticateScimTokenResponse(): AuthenticateScimTokenResponse {
+  return { organizationId: "", tokenId: "" };
+}
+
+export const AuthenticateScimTokenResponse: MessageFns<AuthenticateScimTokenResponse> = {
+  encode(message: AuthenticateScimTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organizationId !== "") {
+      writer.uint32(10).string(message.organizationId);
+    }
+    if (message.tokenId !== "") {
+      writer.uint32(18).string(message.tokenId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateScimTokenResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateScimTokenResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organizationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tokenId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateScimTokenResponse {
+    return {
+      organizationId: isSet(object.organizationId)
+        ? globalThis.String(object.organizationId)
+        : isSet(object.organization_id)
+        ? globalThis.String(object.organization_id)
+        : "",
+      tokenId: isSet(object.tokenId)
+        ? globalThis.String(object.tokenId)
+        : isSet(object.token_id)
+        ? globalThis.String(object.token_id)
+        : "",
+    };
+  },
+
+  toJSON(message: AuthenticateScimTokenResponse): unknown {
+    const obj: any = {};
+    if (message.organizationId !== "") {
+      obj.organizationId = message.organizationId;
+    }
+    if (message.tokenId !== "") {
+      obj.tokenId = message.tokenId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateScimTokenResponse>): AuthenticateScimTokenResponse {
+    return AuthenticateScimTokenResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateScimTokenResponse>): AuthenticateScimTokenResponse {
+    const message = createBaseAuthenticateScimTokenResponse();
+    message.organizationId = object.organizationId ?? "";
+    message.tokenId = object.tokenId ?? "";
     return message;
   },
 };
@@ -4599,6 +4776,21 @@ export const AuthServiceService = {
       Buffer.from(AuthenticateTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AuthenticateTokenResponse => AuthenticateTokenResponse.decode(value),
   },
+  /**
+   * Checks a SCIM token, so that the tool gateway can charge its organization. Needs no identity: the token is the credential. Unauthenticated:
+   * the token is unknown or revoked.
+   */
+  authenticateScimToken: {
+    path: "/crs.auth.v1.AuthService/AuthenticateScimToken" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AuthenticateScimTokenRequest): Buffer =>
+      Buffer.from(AuthenticateScimTokenRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AuthenticateScimTokenRequest => AuthenticateScimTokenRequest.decode(value),
+    responseSerialize: (value: AuthenticateScimTokenResponse): Buffer =>
+      Buffer.from(AuthenticateScimTokenResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AuthenticateScimTokenResponse => AuthenticateScimTokenResponse.decode(value),
+  },
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: {
     path: "/crs.auth.v1.AuthService/ListCallerKeys" as const,
@@ -4638,7 +4830,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
     requestStream: false as const,
@@ -4796,6 +4988,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
+  /**
+   * Checks a SCIM token, so that the tool gateway can charge its organization. Needs no identity: the token is the credential. Unauthenticated:
+   * the token is unknown or revoked.
+   */
+  authenticateScimToken: handleUnaryCall<AuthenticateScimTokenRequest, AuthenticateScimTokenResponse>;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
   /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
@@ -4805,7 +5002,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * scope.
    */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
@@ -4886,6 +5083,25 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AuthenticateTokenResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Checks a SCIM token, so that the tool gateway can charge its organization. Needs no identity: the token is the credential. Unauthenticated:
+   * the token is unknown or revoked.
+   */
+  authenticateScimToken(
+    request: AuthenticateScimTokenRequest,
+    callback: (error: ServiceError | null, response: AuthenticateScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  authenticateScimToken(
+    request: AuthenticateScimTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: AuthenticateScimTokenResponse) => void,
+  ): ClientUnaryCall;
+  authenticateScimToken(
+    request: AuthenticateScimTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: AuthenticateScimTokenResponse) => void,
+  ): ClientUnaryCall;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys(
     request: ListCallerKeysRequest,
@@ -4937,7 +5153,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings(
     request: GetViewSettingsRequest,
     callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,

@@ -155,7 +155,7 @@ async function storeUser(query: Query, record: UserRecord, hashes: Map<string, s
     if (!other) return beingDeleted('email');
     throw new ServiceError('aborted', 'Another import got in between; try again.');
   }
-  const disables = record.disabled === true && before.disabledAt === null;
+  const disables = record.disabled === true && before.disabledBy !== 'operator';
   if (!disables && before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
     return 'unchanged';
   await query(updateUser(organization, before.userId, after));

@@ -1,15 +1,21 @@
 import type { Query } from '@crs/kit/data/database';
-import { invalid, notFound } from '@crs/kit/errors';
+import { invalid, notFound, ServiceError } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import { ProjectRole, type AddMemberRequest } from '@crs/proto/crs/auth/v1/admin';
+import { findGroupsOfRole } from '../../store/group-maps.ts';
 import { addRole, findProjects, removeRole, type Membership, type Role } from '../../store/projects.ts';
 import { requireUser } from '../../store/users.ts';
 import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
-const ROLES: Partial<Record<ProjectRole, Role>> = {
+export const ROLES: Partial<Record<ProjectRole, Role>> = {
   [ProjectRole.PROJECT_ROLE_LEAD]: 'lead',
   [ProjectRole.PROJECT_ROLE_MEMBER]: 'member',
 };
+
+export const PROJECT_ROLES = {
+  lead: ProjectRole.PROJECT_ROLE_LEAD,
+  member: ProjectRole.PROJECT_ROLE_MEMBER,
+} satisfies Record<Role, ProjectRole>;
 
 export const members = {
   addMember: {
@@ -26,12 +32,20 @@ export const members = {
     handle: inTransaction(async (request, { organization, query, audit }) => {
       const membership = await parseMembership(query, organization, request);
       const removed = await removeRole(query, organization, membership);
-      if (!removed) throw notFound(`The user is no ${membership.role} of this project.`);
+      const groups = (await query(findGroupsOfRole(organization, membership))).map(({ group }) => group);
+      if (!removed)
+        throw groups.length > 0 ? hasRoleByGroups(groups) : notFound(`The user is no ${membership.role} of this project.`);
       await audit(`member.remove.${membership.role}`, `${membership.projectId} ${membership.userId}`);
-      return {};
+      return { groups };
     }),
   },
 } satisfies Partial<OperatorRpcs>;
+
+function hasRoleByGroups(groups: string[]): ServiceError {
+  const names = groups.map((group) => `"${group}"`).join(', ');
+  const message = `The user has this role by the directory's group ${names}. Take them out of the group there, or use "scim unmap".`;
+  return new ServiceError('failed_precondition', message);
+}
 
 /** @throws ServiceError invalid_argument, or not_found for the user or the project */
 async function parseMembership(query: Query, organization: string, request: AddMemberRequest): Promise<Membership> {

@@ -2,6 +2,7 @@ import { digestOf } from '@crs/kit/api-key';
 import { directoryScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid, notFound, REASONS, ServiceError } from '@crs/kit/errors';
 import { operatorRefusals } from '@crs/kit/rpc/operator-interceptor';
+import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { OPERATOR_ROLES, requireBound } from '@crs/kit/rpc/operators';
 import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
@@ -13,7 +14,7 @@ import type {
 } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { countAction, type FrequentAction } from '../../count-action.ts';
-import { createOperatorCredential, isPermanentAdmin, isWithin, requireWithinOwn } from '../../domain/operators.ts';
+import { isPermanentAdmin, isWithin, requireWithinOwn } from '../../domain/operators.ts';
 import { requireText } from '../../domain/settings.ts';
 import {
   findOperatorByCredential,

@@ -7,6 +7,7 @@ import { requireText } from '../../domain/settings.ts';
 import { accountOf } from '../../sign-in/passwords.ts';
 import { resetTries, PASSWORDS_OF_ACCOUNT } from '../../sign-in/throttle.ts';
 import { endAccess, revokeConsentsOfUser } from '../../store/consents.ts';
+import { changeProfile } from '../../change-profile.ts';
 import { deleteIdentities } from '../../store/identities.ts';
 import { findOidcProvider } from '../../store/oidc-providers.ts';
 import { requireOrganization } from '../../store/organizations.ts';
@@ -25,8 +26,7 @@ export const users = {
   createUser: {
     access: { action: 'user.create', roles: ['admin', 'manager'], token: 'one', bound: true },
     async handle(request, { organization, transact }) {
-      const email = requireText('email', request.email, 3, 254);
-      if (!isEmail(email)) throw invalid('email', 'must be of the form local@domain');
+      const email = requireEmail('email', request.email);
       const name = requireText('name', request.name, 1, 200);
       let passwordHash: string | null = null;
       if (request.password !== '') {
@@ -37,7 +37,7 @@ export const users = {
       return transact(async (query, audit) => {
         await requireOrganization(query, organization);
         const [user] = await query(insertUser(organization, { email, name, passwordHash }));
-        if (!user) throw new ServiceError('already_exists', 'A user of this organization has this e-mail.', { field: 'email' });
+        if (!user) throw emailTaken('email');
         await audit('user.create', user.email);
         return { user: toUser(user) };
       });
@@ -48,6 +48,18 @@ export const users = {
     handle: inTransaction(async (_request, { organization, query }) => {
       await requireOrganization(query, organization);
       return { users: (await query(listUsers(organization))).map(toUser) };
+    }),
+  },
+  updateUser: {
+    access: { action: 'user.update', roles: ['admin', 'manager'], token: 'one', bound: true },
+    handle: inTransaction(async (request, { organization, query, audit }) => {
+      const before = await requireUser(query, organization, request.email);
+      const email = request.newEmail === undefined ? before.email : requireEmail('new_email', request.newEmail);
+      const name = request.name === undefined ? before.name : requireText('name', request.name, 1, 200);
+      const changed = await changeProfile(query, organization, before, { email, name });
+      if (!changed) throw emailTaken('new_email');
+      await audit('user.update', before.email, changed.changes);
+      return { user: toUser(changed.user) };
     }),
   },
   setUserDisabled: {
@@ -103,6 +115,25 @@ export const users = {
   },
 } satisfies Partial<OperatorRpcs>;
 
-function toUser({ userId, email, name, disabledAt, passwordHash, createdAt }: UserRow): User {
-  return { userId, email, name: name ?? '', disabled: disabledAt !== null, hasPassword: passwordHash !== null, createdAt };
+function requireEmail(field: string, text: string): string {
+  const email = requireText(field, text, 3, 254);
+  if (!isEmail(email)) throw invalid(field, 'must be of the form local@domain');
+  return email;
+}
+
+function emailTaken(field: string): ServiceError {
+  return new ServiceError('already_exists', 'A user of this organization has this e-mail.', { field });
+}
+
+function toUser({ userId, email, name, disabledAt, disabledBy, externalId, passwordHash, createdAt }: UserRow): User {
+  return {
+    userId,
+    email,
+    name: name ?? '',
+    disabled: disabledAt !== null,
+    disabledBy: disabledBy ?? '',
+    hasPassword: passwordHash !== null,
+    externalId: externalId ?? '',
+    createdAt,
+  };
 }

@@ -36,9 +36,9 @@ describe('a file of tenants', () => {
     expect(entry!.clientSecret).toBe('hush');
     writeFileSync(join(dir, 'empty'), '\n');
     expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: empty } }]')).toMatch(
-      /^1:51: .*client_secret_file: the file is empty/,
+      /^1:54: .*client_secret_file: the file is empty/,
     );
-    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: none } }]')).toMatch(/^1:51: .*\(ENOENT\)/);
+    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: none } }]')).toMatch(/^1:54: .*\(ENOENT\)/);
   });
 
   it.each([
@@ -107,6 +107,6 @@ it('printed YAML is read as the same values, by readers of YAML 1.1 too, and has
   const organizations = names.map((name, i) => ({ id: `a${i}`, name, keys: [] }));
   const text = toYaml({ organizations });
   expect(await values(text)).toEqual(organizations);
-  for (const character of ['\u001b', '\u202e']) expect(text).not.toContain(character);
+  for (const control of ['\u001b', '\u202e']) expect(text).not.toContain(control);
   expect(text).toContain('name: "on"');
 });

@@ -31,7 +31,8 @@ export function findLiveScimToken(organization: string, tokenId: string): Statem
     row: { usageIsStale: column.boolean },
     text: `select (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.scim_tokens t join auth.organizations o using (organization)
-      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null and o.erasing_at is null and o.suspended_at is null`,
+      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null
+        and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, tokenId],
   };
 }

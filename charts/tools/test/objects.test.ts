@@ -12,7 +12,7 @@ const objects = async (name: string): Promise<Manifest[]> => {
 
 /** The names of the Secrets that pods use, as variables or volumes. */
 const usedSecrets = (manifests: Manifest[]) =>
-  new Set(
+  new Set<string>(
     pods(manifests).flatMap(({ spec }) => [
       ...(spec.volumes ?? []).flatMap(({ secret, projected }: Manifest) => [
         ...(secret ? [secret.secretName as string] : []),

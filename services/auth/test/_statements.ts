@@ -107,7 +107,7 @@ export const statements: SendStatements[] = [
     return [
       groups.findGroup(id, GROUP_ID),
       groups.findGroupByName(id, GROUP),
-      groups.countGroups(id, { memberId: bobId }),
+      groups.countGroups(id, { memberIds: [bobId] }),
       groups.listGroups(id, { groupId: GROUP_ID, nameFolded: GROUP.toLowerCase() }, { offset: 0, limit: 10 }),
       groups.listMembers(id, [GROUP_ID]),
       groups.findDirectoryUserIds(id, [bobId]),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
+import { runCrs } from '@crs/testing/run-crs';
 import { tenant } from '@crs/testing/world';
 import { applier, sha256 } from './_apply.ts';
 import { ADMIN, ALPHA, ANN, failureOf, peopleAndProjects, sharedAuthWorld, type SharedAuthWorld } from './_fixtures.ts';
@@ -105,8 +106,10 @@ describe('a refused state', () => {
 describe('an operator that is bound to organizations', () => {
   it('applies only those, creates none, and adds no domain and no issuer', async () => {
     const name = `${ACME} and ${NEW}`;
+    await apply({ id: NEW });
     const bound = { ...ADMIN, name, role: 'manager', organizationIds: [ACME, NEW] };
     const { credential } = await world.operator.auth.createOperator(bound, await world.operate());
+    await runCrs(world, ['org', 'delete', NEW, '--yes']);
     const issue = async (organizationId: string) => ({
       token: (await world.operator.auth.issueOperatorToken({ credential, organizationId })).operatorToken,
     });

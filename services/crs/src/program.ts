@@ -39,7 +39,7 @@ export async function runCommand(args: string[]): Promise<void> {
   }
 }
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command('crs')
     .description('Manages organizations of a call-research installation and loads their records.')
     .version(releaseVersion(), '--version', 'print the version of this tool')

@@ -36,9 +36,9 @@ describe('a file of tenants', () => {
     expect(entry!.clientSecret).toBe('hush');
     writeFileSync(join(dir, 'empty'), '\n');
     expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: empty } }]')).toMatch(
-      /^1:51: .*client_secret_file: the file is empty/,
+      /^1:54: .*client_secret_file: the file is empty/,
     );
-    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: none } }]')).toMatch(/^1:51: .*\(ENOENT\)/);
+    expect(await problem('organizations: [{ id: a, oidc: { client_secret_file: none } }]')).toMatch(/^1:54: .*\(ENOENT\)/);
   });
 
   it.each([

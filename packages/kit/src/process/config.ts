@@ -87,7 +87,7 @@ export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
     .pipe(z.array(part));
 }
 
-/** The variable `CRS_TRUSTED_CERTIFICATES`: files with further trusted CAs. */
+/** Files of further trusted CAs: see `TrustedCertificates`. */
 export const trustedCertificateFiles = commaSeparated(z.string().min(1, 'must be files with commas between them')).default([]);
 
 /** Splits `host:port`, and removes the brackets of an IPv6 host. */

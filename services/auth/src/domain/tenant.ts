@@ -11,7 +11,7 @@ import { EMAIL_PROOFS, MAX_DOMAINS, parseDomains, parseIssuer } from './oidc-pro
 /** An organization in a file of `crs apply`: its desired state. What is absent stays as it is. So does what is null, except in `expires_at`. */
 
 /** Bounds each list: more than an organization manages in a file, and few enough for one transaction. */
-export const MAX_LISTED = 5_000;
+export const MAX_LISTED = 2_000;
 
 /** Also `on` and `off`, which Helm reads as booleans, but YAML 1.2 as text. */
 const flag = z

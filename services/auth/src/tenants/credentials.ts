@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { randomBase62 } from '@crs/kit/api-key';
 import { compareLists } from '../domain/compare-lists.ts';
+import { parseRights } from '../domain/key-rights.ts';
 import type { SettingChanges } from '../domain/settings.ts';
 import type { TenantKey, TenantScimToken } from '../domain/tenant.ts';
 import { insertApiKey, listKeyDigests, revokeApiKey, updateApiKey, type KeyDigestRow } from '../store/api-keys.ts';
@@ -30,7 +31,7 @@ export async function applyKeys(application: Application, desired: readonly Tena
       throw refused(key.field, UNUSABLE);
     return keyChanges(key, before);
   });
-  for (const { sha256, field, label = '', rights = ['read', 'write'], networks = [], expires_at: expiresAt = null } of added) {
+  for (const { sha256, field, label = '', rights = parseRights([]), networks = [], expires_at: expiresAt = null } of added) {
     const keyId = `key_${randomBase62(16)}`;
     const prefix = `sha256:${sha256.slice(0, 8)}`;
     const key = { keyId, digest: Buffer.from(sha256, 'hex'), prefix, label, rights, networks, expiresInSeconds: 0, expiresAt };

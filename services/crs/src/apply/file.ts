@@ -88,7 +88,7 @@ class TenantFile {
       const node = this.#document.getIn(path.slice(0, length), true);
       if (isNode(node) && node.range) return `${this.#position(node.range[0])}${field && `: ${field}`}`;
     }
-    return `${this.#name}${field && `: ${field}`}`;
+    return `${this.#position(0)}${field && `: ${field}`}`;
   }
 
   #position(offset: number): string {

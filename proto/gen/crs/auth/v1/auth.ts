@@ -337,7 +337,7 @@ export interface RecordKeyActionResponse {
 /** An API key, without the key itself. */
 export interface ApiKey {
   keyId: string;
-  /** The first characters, enough to recognize the key. */
+  /** The first characters, enough to recognize the key. If ApplyTenant made it: `sha256:`, and those of its SHA-256. */
   prefix: string;
   label: string;
   createdAt:

@@ -116,8 +116,8 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
     ],
     ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
     [
-      `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'b', $2)`,
-      id,
+      `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'key.create', $2)`,
+      KEY,
     ],
     [
       'insert into projects.changes (organization, record_id, position, changed_at, deleted) values ($1, $2, 0, now(), true)',

@@ -16,11 +16,13 @@ describe('the Job of tenants', () => {
     const [container] = spec.template.spec.containers;
     expect(container.args).toEqual(['apply', '--file', '/etc/crs/tenants/tenants.yaml', '--yes']);
     const { labels } = spec.template.metadata as { labels: Record<string, string> };
-    const policies = ofKind(manifests, 'NetworkPolicy').filter(({ spec: { podSelector, policyTypes } }) => {
-      const wanted = Object.entries((podSelector.matchLabels ?? {}) as Record<string, string>);
-      return wanted.length > 0 && policyTypes.includes('Egress') && wanted.every(([name, value]) => labels[name] === value);
-    });
-    expect(policies).toHaveLength(1);
+    const policies = ofKind(manifests, 'NetworkPolicy').filter(({ spec: { podSelector } }) =>
+      Object.entries(podSelector.matchLabels as Record<string, string>).every(([name, value]) => labels[name] === value),
+    );
+    expect(policies.map(({ metadata: { name } }) => name as string)).toEqual([
+      'crs-call-research-default-deny',
+      'crs-call-research-job',
+    ]);
     const volumes = spec.template.spec.volumes as { name: string }[];
     expect(volumes).toContainEqual({ name: 'tenants', configMap: { name: NAME } });
     expect(volumes).toContainEqual(

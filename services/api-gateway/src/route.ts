@@ -8,23 +8,25 @@ import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
-import type { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';
 import type { HeaderName } from './openapi/headers.ts';
 import type { JsonSchema } from './openapi/json-schema.ts';
+import type { RecordsService } from './records/records-client.ts';
 
-export type RecordsClient = ServiceClient<RecordsServiceService>;
+export type RecordsClient = ServiceClient<typeof RecordsService>;
 
 /** Dependencies of the routes. */
 export interface Context {
-  auth: ServiceClient<AuthServiceService & RecordsServiceService>;
-  calls: ServiceClient<CallsServiceService & FeedServiceService & RecordsServiceService>;
-  projects: ServiceClient<ProjectsServiceService & FeedServiceService & RecordsServiceService>;
-  entities: ServiceClient<EntitiesServiceService & FeedServiceService & RecordsServiceService>;
+  auth: ServiceClient<AuthServiceService & typeof RecordsService>;
+  calls: ServiceClient<CallsServiceService & FeedServiceService & typeof RecordsService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService & typeof RecordsService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService & typeof RecordsService>;
   limiter: RateLimiter;
-  /** Slots of bodies of records. */
+  /** Slots of large bodies of records. */
   bodies: FairQueue;
+  /** Slots of small ones, which are whole. */
+  smallBodies: FairQueue;
   /** The OpenAPI document. */
   openapi: Entity;
 }

@@ -23,7 +23,8 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
     const { limiter, lookUps, shutdown } = gateway;
     const clients = connectAll(gateway, config, longestMs);
     const bodies = new FairQueue(BODIES);
-    shutdown.defer('queue of bodies', () => bodies.close());
+    const smallBodies = new FairQueue({ ...BODIES, name: 'small bodies' });
+    shutdown.defer('queues of bodies', () => [bodies, smallBodies].forEach((queue) => queue.close()));
     const credentials = new Credentials(clients.auth, lookUps, runtime.log);
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
@@ -31,7 +32,7 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
       const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(document)));
       const docs = buildDocs(document, { publicUrl, toolsUrl: config.toolsUrl });
       const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs, publicUrl };
-      return createApp({ ...clients, limiter, bodies, openapi }, docs, options);
+      return createApp({ ...clients, limiter, bodies, smallBodies, openapi }, docs, options);
     };
   });
 }

@@ -38,7 +38,7 @@ export const change = fc.oneof(
   { weight: 5, arbitrary: fc.record({ does: fc.constant('operator adds member' as const), person, role }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('operator removes member' as const), person, role }) },
   {
-    weight: 1,
+    weight: 4,
     arbitrary: fc.record({
       does: fc.constant('import sets members' as const),
       project: fc.constantFrom(...PROJECTS),

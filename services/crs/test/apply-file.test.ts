@@ -107,6 +107,6 @@ it('printed YAML is read as the same values, by readers of YAML 1.1 too, and has
   const organizations = names.map((name, i) => ({ id: `a${i}`, name, keys: [] }));
   const text = toYaml({ organizations });
   expect(await values(text)).toEqual(organizations);
-  for (const character of ['\u001b', '\u202e']) expect(text).not.toContain(character);
+  for (const control of ['\u001b', '\u202e']) expect(text).not.toContain(control);
   expect(text).toContain('name: "on"');
 });

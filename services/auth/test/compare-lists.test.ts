@@ -1,6 +1,9 @@
 import { randomFrom } from '@crs/testing/random';
 import { expect, it } from 'vitest';
-import { compareLists, findRepeated } from './compare-lists.ts';
+import { compareLists, findRepeated } from '../src/domain/compare-lists.ts';
+import type { SettingChanges } from '../src/domain/settings.ts';
+
+const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 interface Item {
   key: string;
@@ -8,12 +11,12 @@ interface Item {
 }
 
 const keyOf = ({ key }: Item) => key;
-const changesOf = (desired: Item, stored: Item) =>
+const changesOf = (desired: Item, stored: Item): SettingChanges =>
   desired.value === stored.value ? {} : { value: { from: stored.value, to: desired.value } };
 
 it('differences turn the stored list into the desired one, and there are none of equal lists', () => {
   const random = randomFrom(7);
-  const list = () => [...'abcdef'].filter(() => random() < 0.6).map((key) => ({ key, value: Math.floor(random() * 2) }));
+  const list = () => KEYS.filter(() => random() < 0.6).map((key) => ({ key, value: Math.floor(random() * 2) }));
   for (let run = 0; run < 500; run++) {
     const [desired, stored] = [list(), list()];
     const { added, changed, removed } = compareLists(desired, stored, keyOf, changesOf);
@@ -27,6 +30,6 @@ it('differences turn the stored list into the desired one, and there are none of
 });
 
 it('the first item that repeats an earlier key is found', () => {
-  expect(findRepeated([...'abcbc'], (key) => key)).toBe(3);
-  expect(findRepeated([...'abc'], (key) => key)).toBeUndefined();
+  expect(findRepeated(['a', 'b', 'c', 'b', 'c'], (key) => key)).toBe(3);
+  expect(findRepeated(['a', 'b', 'c'], (key) => key)).toBeUndefined();
 });

@@ -42,7 +42,16 @@ function lineOf({ headers }: Pick<RestResponse, 'headers'>): Promise<Record<stri
   return vi.waitFor(() => {
     const lines = world.log.map((line) => JSON.parse(line)).filter(({ msg, trace_id }) => msg === 'request' && trace_id === id);
     expect(lines).toHaveLength(1);
-    const { level: _level, severity: _severity, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...fields } = lines[0];
+    const {
+      level: _level,
+      severity: _severity,
+      time: _time,
+      service: _service,
+      msg: _msg,
+      trace_id: _trace,
+      span_id: _span,
+      ...fields
+    } = lines[0];
     return fields;
   }, 10_000);
 }

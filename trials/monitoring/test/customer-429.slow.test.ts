@@ -25,17 +25,17 @@ beforeAll(async () => {
   );
   const key = await world.createKey('acme');
   const other = await world.createKey('globex');
-  for (let n = 0; n < 5; n++) messages['organization'] = (await world.rest('/v1/changes', { key })).json.error?.message;
+  for (let n = 0; n < 8; n++) messages['organization'] = (await world.rest('/v1/changes', { key })).json.error?.message;
   expect((await world.rest('/v1/changes', { key: other })).status).toBe(200);
-  for (let n = 0; n < 5; n++) messages['address'] = (await world.rest('/v1/changes', { key: 'crk_wrong' })).json.error?.message;
+  for (let n = 0; n < 8; n++) messages['address'] = (await world.rest('/v1/changes', { key: 'crk_wrong' })).json.error?.message;
   const { tools: address } = world.stack.addresses;
   const tools = toolClient(address, await createToken(world.operator, 'acme', ANN));
-  for (let n = 0; n < 5; n++) messages['user'] = (await tools('list_projects')).error?.message;
+  for (let n = 0; n < 8; n++) messages['user'] = (await tools('list_projects')).error?.message;
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const token = await createToken(world.operator, 'acme', ANN);
-  for (let n = 0; n < 32; n++) await postMcp(address, ping, { authorization: `Bearer ${token}` });
+  for (let n = 0; n < 35; n++) await postMcp(address, ping, { authorization: `Bearer ${token}` });
   // Lines of repeated refusals are a second late.
-  await vi.waitFor(() => expect(countRefused()).toBe(8), { timeout: 10_000 });
+  await vi.waitFor(() => expect(countRefused()).toBe(20), { timeout: 10_000 });
   await page.saveLog(world.log);
 });
 afterAll(async () => {
@@ -63,9 +63,9 @@ describe.skipIf(missingTools().length > 0)('with the runbook, the on-call engine
     const rows = await page.run('hour.log');
     expect(rows.map((row) => row.split('\t'))).toEqual(
       expect.arrayContaining([
-        ['2', 'api-gateway', 'acme', '127.0.0.1', 'none'],
-        ['2', 'api-gateway', '-', '127.0.0.1', 'none'],
-        ['4', 'tool-gateway', 'acme', '127.0.0.1', '/mcp,list_projects'],
+        ['5', 'api-gateway', 'acme', '127.0.0.1', 'none'],
+        ['5', 'api-gateway', '-', '127.0.0.1', 'none'],
+        ['10', 'tool-gateway', 'acme', '127.0.0.1', '/mcp,list_projects'],
       ]),
     );
     expect(rows).toHaveLength(3);

@@ -46,6 +46,8 @@ ACTIONS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
     "get_call": get_call,
     "get_calls": get_calls,
     "billing_offices": lambda client, request: client.billing_offices(),
+    "projects": lambda client, request: list(client.projects()),
+    "entities": lambda client, request: list(client.entities()),
     "create_project": create_project,
     "get_project": lambda client, request: client.get_project(request["project_id"]),
     "records": records,

@@ -66,6 +66,8 @@ const actions: Record<string, () => Promise<unknown>> = {
   },
   get_calls: () => Promise.all(input.call_ids!.map((id) => client.getCall(id))),
   billing_offices: () => client.billingOffices(),
+  projects: () => all(client.projects()),
+  entities: () => all(client.entities()),
   create_project: () =>
     client.createProject(input.project!, {
       ...(input.idempotency_key !== undefined && { idempotencyKey: input.idempotency_key }),

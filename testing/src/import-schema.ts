@@ -7,7 +7,7 @@ import { jsonFormOf } from '@crs/records/import-record';
 import { projectMerge, projectsLine } from '@crs/projects/import-records';
 import { z } from 'zod';
 
-type Json = z.core.JSONSchema.BaseSchema;
+export type Json = z.core.JSONSchema.BaseSchema;
 
 const TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'];
 
@@ -52,7 +52,7 @@ function mergedPart({ anyOf, ...json }: Json): Json {
   return { ...json, ...(anyOf && { anyOf: anyOf.map((each) => (each.properties ? withoutDefaults(each) : each)) }) };
 }
 
-function jsonSchema(schema: z.core.$ZodType): Json {
+export function jsonSchema(schema: z.core.$ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: 'input',
     override({ zodSchema, jsonSchema: target }) {
@@ -98,7 +98,7 @@ export function callBodiesText(): string {
   return `${print({ whole: bodyOf('call'), change: bodyOf('call_merge') }, 4)}\n`;
 }
 
-function print(value: unknown, levels: number, indent = ''): string {
+export function print(value: unknown, levels: number, indent = ''): string {
   if (levels === 0 || !isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value as object).map(
     ([key, entry]) => `${indent}  ${JSON.stringify(key)}: ${print(entry, levels - 1, `${indent}  `)}`,

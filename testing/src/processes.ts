@@ -83,7 +83,7 @@ export interface Processes {
   pause(service: ProcessName, replica?: number): void;
   resume(service: ProcessName, replica?: number): void;
   /** Ends all processes by SIGTERM. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 export async function startProcesses(config: ProcessesConfig): Promise<Processes> {

@@ -54,7 +54,7 @@ export class ProgramCertificates {
 }
 
 /** Writes a `CRS_TLS_DIR` with one certificate, whose CA it trusts. */
-export function certificateDirectory({ cert, key }: Certificate, trusted: Authority): { directory: string; remove(): void } {
+export function certificateDirectory({ cert, key }: Certificate, trusted: Authority): { directory: string; remove: () => void } {
   const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
   const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': trusted.cert };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);

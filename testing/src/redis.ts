@@ -36,17 +36,14 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   return launch(listen, directory, options, 'Ready to accept connections');
 }
 
-/**
- * Starts a Sentinel that watches a primary.
- * @param directory for its file, which it rewrites
- */
+/** Starts a Sentinel that watches a primary. */
 export async function startSentinel(
-  directory: string,
   { name, port, password }: { name: string; port: number; password: string },
   more: Record<string, string> = {},
 ): Promise<RedisServer> {
   const [listen] = (await freePorts(1)) as [number];
-  const file = join(directory, `sentinel-${listen}.conf`);
+  const directory = await mkdtemp(join(tmpdir(), 'crs-sentinel-'));
+  const file = join(directory, 'sentinel.conf');
   const settings = Object.entries({ port: String(listen), bind: '127.0.0.1', ...more }).map(([key, value]) => `${key} ${value}`);
   const watched = [`sentinel monitor ${name} 127.0.0.1 ${port} 1`, `sentinel auth-pass ${name} ${password}`];
   await writeFile(file, [...settings, ...watched, ''].join('\n'));

@@ -1,8 +1,10 @@
 /** An organization's directory, for tests. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Connection } from '@crs/crs/connection';
+import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { sendRequest } from './send-request.ts';
-import { TOOLS_URL } from './world.ts';
+import { TOOLS_URL, type World } from './world.ts';
 
 export const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -45,6 +47,22 @@ export function directoryWith(tools: string, token: string | undefined): Directo
     if (status >= 400) expect(parsed).toMatchObject({ schemas: [expect.stringMatching(/:Error$/)], status: String(status) });
     return { status, headers: response.headers, body: parsed };
   };
+}
+
+/** Stores a row of each kind that belongs to a directory: a token, a group of all users, and a role that its name gives in the project. */
+export async function fillDirectory(world: World, organization: string, projectId: string): Promise<void> {
+  const [groupId, operator] = [randomUUID(), await world.operator.operator(organization)];
+  await world.operator.auth.createScimToken({ label: '' }, operator);
+  await world.operator.auth.mapScimGroup({ map: { group: 'Team', projectId, role: ProjectRole.PROJECT_ROLE_MEMBER } }, operator);
+  await world.query(`insert into auth.groups (organization, group_id, name, name_folded) values ($1, $2, 'Team', 'team')`, [
+    organization,
+    groupId,
+  ]);
+  await world.query(
+    `insert into auth.group_members (organization, group_id, user_id)
+      select organization, $2, user_id from auth.users where organization = $1`,
+    [organization, groupId],
+  );
 }
 
 /** The body of a PATCH. */

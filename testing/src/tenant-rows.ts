@@ -20,6 +20,8 @@ export type SendStatements = (tenant: Tenant, query: Query, connection: PoolClie
 export const ANN = 'ann@crs.example';
 export const BOB = 'bob@crs.example';
 export const PROJECT = '11111111-2222-4333-8444-555555555555';
+/** An entity and a project that were deleted long ago. */
+const DELETED = '22222222-2222-4333-8444-555555555555';
 export const CALL = 'call-same';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
@@ -64,6 +66,8 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
     { type: 'call', ...of, id: 'call-deleted' },
     { type: 'call', ...of, id: 'call-deleted', deleted: true },
     { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
+    { type: 'entity', ...of, id: DELETED, project_id: PROJECT },
+    { type: 'entity', ...of, id: DELETED, deleted: true },
   ]);
   const oidcProvider = { issuer: ISSUER, clientId: 'crs', clientSecret: 'hush', domains: [`${id}.example`] };
   const operator = await world.operator.operator(id);
@@ -112,10 +116,16 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
     ],
     ['insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', ISSUER, SUBJECT, annId],
     [
-      `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'b', $2)`,
-      id,
+      `insert into auth.audit (organization, at, actor, action, target) values ($1, now() - interval '200 days', 'a', 'key.create', $2)`,
+      KEY,
     ],
-    [`update calls.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`],
+    [
+      'insert into projects.changes (organization, record_id, position, changed_at, deleted) values ($1, $2, 0, now(), true)',
+      DELETED,
+    ],
+    ...['calls', 'projects', 'entities'].map((service): [string] => [
+      `update ${service}.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`,
+    ]),
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
     [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
     [creation, CREATION.abandoned, PROJECT, LEASE, null, '0'],

@@ -9,6 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { callBodiesText, fieldLists, schemaText } from '../src/import-schema.ts';
+import { mutations } from '../src/mutations.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
@@ -67,22 +68,6 @@ const RARE = [
   { type: 'project', organization: 'a', id: '11111111-2222-4333-8444-55555555555A', deleted: true },
   { type: 'entity', organization: 'a', id: '11111111-2222-4333-8444-55555555555a', deleted: true },
 ];
-const ODD = [
-  undefined, null, true, false, 0, -1, 2.5, 6, '', 'x', 'lead', 'done', 'a\0b', 'a\ud800', 'a@b', 'a @b', '2025-02-28T23:59:59.1234567+01:00', '2025-02-29T00:00:00Z',
-  '2025-02-28 00:00:00Z', '2025-02-28T00:00:60Z', '0000-01-01T00:00:00Z', '11111111-2222-4333-8444-55555555555A', '{11111111-2222-4333-8444-555555555555}',
-  'x'.repeat(201), 'é'.repeat(255), [], ['x'], [{}], {}, { x: 1 },
-]; // prettier-ignore
-
-/** Generates variants of a line: each value replaced by each odd value, and each object with an unknown property, at any depth. In lists, only the first item varies. */
-function* mutations(line: unknown): Generator<unknown> {
-  yield* ODD;
-  if (Array.isArray(line)) for (const changed of mutations(line[0])) yield [changed, ...line.slice(1, 2)];
-  else if (typeof line === 'object' && line !== null) {
-    yield { ...line, unknown: 1 };
-    for (const [key, value] of Object.entries(line)) for (const changed of mutations(value)) yield { ...line, [key]: changed };
-  }
-}
-
 test('the schema that crs prints is the one generated from the validators', async () => {
   await expect(schemaText()).toMatchFileSnapshot('../../services/crs/src/import/schema.json');
 });

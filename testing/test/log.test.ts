@@ -22,6 +22,7 @@ test.each<[string, object]>([
 ])('the schema refuses %s', (_, fault) => {
   const line = {
     level: 'info',
+    severity: 'INFO',
     time: '2026-01-31T12:00:00.000Z',
     service: 'api-gateway',
     msg: 'request',

@@ -62,7 +62,7 @@ function heads({ api, tools, key, users }: FuzzSystem): Greatest[] {
       headers: headers.some(([name]) => name === 'Host') ? headers : [['Host', host], ...headers],
     }); // prettier-ignore
   const token: Headers = toolHeaders(tools, users[0].header, { version: LEGACY }).filter(([name]) => name !== 'Host');
-  const rest = ['/v1/calls', '/v1/calls/call_0', '/v1/changes', '/v1/billing-offices', '/v1/projects/x', '/v1/openapi.json', '/docs']; // prettier-ignore
+  const rest = ['/v1/calls', '/v1/calls/call_0', '/v1/changes', '/v1/billing-offices', '/v1/projects', '/v1/projects/x', '/v1/entities', '/v1/openapi.json', '/docs']; // prettier-ignore
   const pages = ['/authorize', '/connections', '/jwks', '/sign-in/x', '/.well-known/oauth-authorization-server'];
   const queries = ['', 'cursor=', 'start_date=', 'state='].flatMap((name) =>
     QUERY_UNITS.map((unit) => name + fill(unit, HEAD_BYTES)),

@@ -19,6 +19,8 @@ export type Expected = Map<string, Call>;
 
 /** How many of the latest calls later lines change. With batches of 1,000 lines, most changes are in the next batches. */
 const RECENT = 3_000;
+/** Lines of a body. */
+const BODY = 1_000;
 /** Length of the transcripts of a few large records, in bytes: more than a line may have by the programs' defaults. */
 const LARGE = 1024 * 1024;
 
@@ -44,41 +46,43 @@ export async function writeLines(path: string, options: FileOptions): Promise<Ex
 
 function* linesOf({ lines, random, changes }: FileOptions): Generator<Call> {
   let created = 0;
-  const deleted = new Set<string>();
+  const deleted: number[] = [];
   for (let n = 1; n < lines; n++) {
     if (!changes || created < 10 || random() < 0.85) {
       const isLarge = n % Math.ceil(lines / 4) === 10;
-      yield { ...whole(idOf(created), created, random), ...(isLarge && { transcript: 'Größe. '.repeat(LARGE / 9) }) };
+      yield { ...whole(created, random), ...(isLarge && { transcript: 'Größe. '.repeat(LARGE / 9) }) };
       created++;
-    } else {
-      const number = created - 1 - Math.floor(random() * Math.min(RECENT, created));
-      yield change(number, deleted, random);
-    }
+    } else yield change(created, deleted, random);
   }
-  yield whole(LAST, created, random);
+  yield { ...whole(created, random), id: LAST };
 }
 
-/** A later line of a call: it is replaced, merged or deleted, or created again. */
-function change(number: number, deleted: Set<string>, random: () => number): Call {
-  const id = idOf(number);
+/** A later line of a call: it is replaced, merged or deleted, or created again after its deletion. */
+function change(created: number, deleted: number[], random: () => number): Call {
   const chance = random();
-  if (deleted.delete(id) || chance < 0.3) return whole(id, number, random);
-  if (chance > 0.9) {
-    deleted.add(id);
-    return { type: 'call', id, deleted: true };
-  }
-  return { type: 'call', id, merge: true, ...merged(random) };
+  const number = created - 1 - Math.floor(random() * Math.min(RECENT, created));
+  if (chance < 0.04 && deleted.length > 0) return whole(deleted.pop()!, random);
+  if (chance < 0.1 && created > RECENT + BODY) return remove(created, deleted);
+  if (chance < 0.4) return whole(number, random);
+  return { type: 'call', id: idOf(number), merge: true, ...merged(random) };
+}
+
+/** Deletes a call that no line of the same body merges: a body that merges a call and then deletes it can't be sent again, because the merge would be refused. */
+function remove(created: number, deleted: number[]): Call {
+  const number = created - RECENT - BODY;
+  if (deleted.at(-1) !== number) deleted.push(number);
+  return { type: 'call', id: idOf(number), deleted: true };
 }
 
 const idOf = (number: number) => `call-${number}`;
 const pick = <T>(random: () => number, values: readonly T[]) => values[Math.floor(random() * values.length)]!;
 const minuteOf = (number: number) => new Date(Date.UTC(2025, 0, 1, 0, number)).toISOString();
 
-function whole(id: string, number: number, random: () => number): Call {
+function whole(number: number, random: () => number): Call {
   const stamp = Math.floor(random() * 1e9);
   return {
     type: 'call',
-    id,
+    id: idOf(number),
     project_id: PROJECT,
     conducted_by: USER,
     call_type: pick(random, ['interview', 'meeting']),

@@ -16,7 +16,7 @@ const USAGE = `usage: node trials/records/memory.ts [--lines 1000000] [--every 5
 Sends new calls to POST /v1/records, 1,000 in a body, for two organizations with the same ids, and prints the resident memory of each process in MiB
 after every 50,000 lines. It starts the system itself, with a process for each service. Runs on Linux.
 
-Exits with 1 where calls are missing, or where the median of a service's last quarter is more than 5 % above that of its second quarter. The first
+Exits with 1 where calls are missing, or where the median of a process's last quarter is more than 5 % above that of its second quarter. The first
 quarter is left out, because the heap grows to its working size there. PostgreSQL is shown without its shared memory, all of which it uses in time.
 `;
 
@@ -34,7 +34,8 @@ const GROWTH = 1.05;
 const postgres = await startTestPostgres('C');
 const redis = await startRedis();
 await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-const { api, admin, pids, stop } = await startProcesses({ databaseUrl: postgres.url, secret: SECRET, redisUrl: redis?.url });
+const processes = await startProcesses({ databaseUrl: postgres.url, secret: SECRET, redisUrl: redis?.url });
+const { api, admin, pids } = processes;
 const names = [...pids.keys(), 'postgres'];
 /** MiB by process, after every so many lines. */
 const samples: Map<string, number>[] = [];
@@ -47,7 +48,7 @@ try {
   await Promise.all(keys.map(sendCalls));
   for (const key of keys) await countCalls(key);
 } finally {
-  await stop();
+  await processes.stop();
   await redis?.stop();
   await postgres.stop();
 }

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openSession } from '@crs/testing/sql';
 
 interface Row {
-  call_id: string;
+  id: string;
   document: string;
 }
 interface Position {
@@ -15,12 +15,12 @@ interface Position {
 export interface Copy {
   /** `sqlite:PATH`, or a `postgresql://` URL. */
   address: string;
-  /** The JSON text of each call, by id. */
-  documents(): Promise<Map<string, string>>;
+  /** The JSON text of each record of a type, by id; calls by default. */
+  documents(type?: keyof typeof TABLES): Promise<Map<string, string>>;
   position(): Promise<Position>;
 }
 
-const DOCUMENTS = 'select call_id, cast(document as text) as document from call_research_calls';
+const TABLES = { call: 'calls', project: 'projects', entity: 'entities' };
 const POSITION = 'select cursor, resync from call_research_sync';
 
 export function copyIn(address: string): Copy {
@@ -42,7 +42,12 @@ export function copyIn(address: string): Copy {
   }
   return {
     address,
-    documents: async () => new Map((await select<Row>(DOCUMENTS)).map(({ call_id: id, document }) => [id, document])),
+    documents: async (type = 'call') => {
+      const rows = await select<Row>(
+        `select ${type}_id as id, cast(document as text) as document from call_research_${TABLES[type]}`,
+      );
+      return new Map(rows.map(({ id, document }) => [id, document]));
+    },
     position: async () => ({ ...(await select<Position>(POSITION))[0]! }),
   };
 }

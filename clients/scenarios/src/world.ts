@@ -14,7 +14,7 @@ export interface ClientWorld {
   load(records: object[]): Promise<void>;
   /** Sends a GET request to the service, not through the proxy. @returns the body of a 200 */
   ask(path: string): Promise<string>;
-  /** Prunes all deletions from the feed, as the service does after 30 days. */
+  /** Prunes all deletions from the feeds, as the service does after 30 days. */
   pruneDeletions(): Promise<void>;
   close(): Promise<void>;
 }
@@ -72,8 +72,10 @@ export async function startClientWorld(): Promise<ClientWorld> {
       return response.text();
     },
     pruneDeletions: async () => {
-      await world.database.query('update calls.feeds set pruned = position');
-      await world.database.query('delete from calls.changes where deleted');
+      for (const service of ['calls', 'projects', 'entities']) {
+        await world.database.query(`update ${service}.feeds set pruned = position`);
+        await world.database.query(`delete from ${service}.changes where deleted`);
+      }
     },
     close: async () => {
       await proxy.close();

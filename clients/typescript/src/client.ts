@@ -1,4 +1,4 @@
-import { checkPage, readJson } from './responses.ts';
+import { checkListPage, checkPage, readJson, type ListPage } from './responses.ts';
 import { sendRecords, type RecordsOptions } from './records.ts';
 import { sync, type Store, type SyncOptions, type SyncSummary } from './sync.ts';
 import { BodyCache } from './body-cache.ts';
@@ -11,10 +11,12 @@ import type {
   Change,
   ChangesPage,
   ChangesQuery,
+  Entity,
   GetCallQuery,
   NewProject,
   Pagination,
   Project,
+  ProjectListItem,
   RecordsResult,
 } from './types.ts';
 import { VERSION } from './version.ts';
@@ -54,7 +56,17 @@ export class CallResearch {
     }
   }
 
-  /** Yields the changes after `cursor`, or every call and its later changes without one, until there are no more. */
+  /** Yields the organization's projects without their people, newest first, page by page. */
+  projects(options?: RequestOptions): AsyncGenerator<ProjectListItem> {
+    return this.#list('/projects', options);
+  }
+
+  /** Yields the organization's entities, newest first, page by page. */
+  entities(options?: RequestOptions): AsyncGenerator<Entity> {
+    return this.#list('/entities', options);
+  }
+
+  /** Yields the changes after `cursor`, or every record and its later changes without one, until there are no more. */
   async *changes(query: ChangesQuery = {}, options?: RequestOptions): AsyncGenerator<Change> {
     for await (const { data } of this.changePages(query, options)) yield* data;
   }
@@ -111,11 +123,20 @@ export class CallResearch {
   }
 
   /**
-   * Brings a copy up to date: the first sync stores all calls, later ones apply what has changed. Call it regularly, for example every minute. After an
-   * interruption, the next sync continues.
+   * Brings a copy up to date: the first sync stores all calls, and projects and entities if `types` has them; later ones apply what has changed. Call it
+   * regularly, for example every minute. After an interruption, the next sync continues.
    */
   sync(store: Store, options: SyncOptions = {}): Promise<SyncSummary> {
     return sync((query, requestOptions) => this.#get('/changes', query, requestOptions), store, options);
+  }
+
+  async *#list<Item>(path: string, options?: RequestOptions): AsyncGenerator<Item> {
+    for (let cursor: string | undefined; ;) {
+      const page = checkListPage(readJson<ListPage<Item>>(await this.#get(path, { limit: 1_000, cursor }, options)), cursor);
+      yield* page.data;
+      if (page.next_cursor === null) return;
+      cursor = page.next_cursor;
+    }
   }
 
   #get(path: string, query: object, options?: RequestOptions, headers?: Request['headers']): Promise<RawResponse> {

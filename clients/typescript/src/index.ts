@@ -12,6 +12,6 @@ export {
 } from './errors.ts';
 export type { RecordsOptions } from './records.ts';
 export { postgresStore, sqliteStore, type PostgresConnection, type PostgresPool, type SqliteDatabase } from './stores.ts';
-export type { Position, Store, StoredChange, SyncOptions, SyncSummary } from './sync.ts';
+export type { Position, RecordType, Store, StoredChange, SyncOptions, SyncSummary } from './sync.ts';
 export type { RequestOptions } from './transport.ts';
 export type * from './types.ts';

@@ -1,9 +1,9 @@
 /** Finds values in JSON text without parsing them, so that a copy keeps them exactly as they were sent. The text must be valid JSON. */
 
-/** Returns the JSON text of the member `call` of each object in the array `data`; undefined for an object without it. */
-export function rawCalls(text: string): (string | undefined)[] {
+/** Returns the JSON text of a member of each object in the array `data`; undefined for an object without it. @param nameOf names the member */
+export function rawMembers(text: string, nameOf: (index: number) => string): (string | undefined)[] {
   const data = member(text, start(text, 0), 'data');
-  return data === undefined ? [] : elements(text, data).map((at) => slice(text, member(text, at, 'call')));
+  return data === undefined ? [] : elements(text, data).map((at, index) => slice(text, member(text, at, nameOf(index))));
 }
 
 const slice = (text: string, at: number | undefined) => (at === undefined ? undefined : text.slice(at, end(text, at)));

@@ -12,7 +12,8 @@ export function readJson<T>({ status, headers, text }: RawResponse): T {
   }
 }
 
-const TYPES = ['call.changed', 'call.deleted', 'access.changed'];
+const RECORDS = ['call', 'project', 'entity'];
+const TYPES = ['access.changed', ...RECORDS.flatMap((record) => [`${record}.changed`, `${record}.deleted`])];
 
 /**
  * Rejects a page that would cause an endless loop or corrupt a copy.
@@ -26,6 +27,20 @@ export function checkPage(page: ChangesPage, sent: string | null | undefined): C
   if (typeof page.next_cursor !== 'string') throw new ProtocolError('the page of changes has no next_cursor');
   if (page.has_more && page.next_cursor === sent) {
     throw new ProtocolError('the page of changes says that there is more, but its cursor has not moved');
+  }
+  return page;
+}
+
+export interface ListPage<Item> {
+  data: Item[];
+  next_cursor: string | null;
+}
+
+/** Rejects a page that would cause an endless loop. @param sent the cursor of the request @throws ProtocolError */
+export function checkListPage<Item>(page: ListPage<Item>, sent: string | undefined): ListPage<Item> {
+  const { data, next_cursor: next } = page;
+  if (!Array.isArray(data) || (typeof next !== 'string' && next !== null) || next === sent) {
+    throw new ProtocolError('the page of the list has no data, or no next_cursor, or one that has not moved');
   }
   return page;
 }

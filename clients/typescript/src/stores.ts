@@ -1,6 +1,6 @@
 /** Stores of a copy in PostgreSQL and in SQLite. Both use the same tables as the Python client, so that either client can continue the other's copy. */
 import { ProtocolError } from './errors.ts';
-import type { Position, Store, StoredChange } from './sync.ts';
+import type { Position, RecordType, Store, StoredChange } from './sync.ts';
 
 /** A `Pool` of the package pg. */
 export interface PostgresPool {
@@ -20,16 +20,27 @@ export interface SqliteDatabase {
   prepare(sql: string): { run(...values: (string | null)[]): { changes: number | bigint }; get(): unknown };
 }
 
+const TABLES: Record<RecordType, { table: string; key: string }> = {
+  call: { table: 'call_research_calls', key: 'call_id' },
+  project: { table: 'call_research_projects', key: 'project_id' },
+  entity: { table: 'call_research_entities', key: 'entity_id' },
+};
+
 /** `json` keeps the text of a document; `jsonb` would reformat numbers. */
 const tables = (json: 'json' | 'text') => `
-  create table if not exists call_research_calls (call_id text primary key, document ${json} not null, changed_at text not null, resync text);
+  ${Object.values(TABLES)
+    .map(({ table, key }) => {
+      const columns = `${key} text primary key, document ${json} not null, changed_at text not null, resync text`;
+      return `create table if not exists ${table} (${columns});`;
+    })
+    .join('\n')}
   create table if not exists call_research_sync (one integer primary key check (one = 1), cursor text, resync text);
   insert into call_research_sync (one) values (1) on conflict do nothing;`;
 
 const anotherSync = () =>
   new ProtocolError('another sync of this copy is running: let it finish, and run one sync of a copy at a time');
 
-/** A copy in PostgreSQL, in the tables `call_research_calls` and `call_research_sync` of the connection's first schema. It creates missing tables. */
+/** A copy in PostgreSQL, in the tables `call_research_*` of the connection's first schema. It creates missing tables. */
 export function postgresStore(pool: PostgresPool): Store {
   const move = async (connection: PostgresConnection, at: Position, { cursor, resync }: Position) => {
     const { rowCount } = await connection.query(
@@ -60,30 +71,32 @@ export function postgresStore(pool: PostgresPool): Store {
     apply: (at, changes, cursor) =>
       transact(async (connection) => {
         await move(connection, at, { cursor, resync: at.resync });
-        const changed = changes.filter(isChanged);
-        await connection.query(
-          `insert into call_research_calls (call_id, document, changed_at, resync)
-           select call_id, document::json, changed_at, $4 from unnest($1::text[], $2::text[], $3::text[]) as page (call_id, document, changed_at)
-           on conflict (call_id) do update set document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync`,
-          [
-            changed.map((each) => each.call_id),
-            changed.map((each) => each.document),
-            changed.map((each) => each.changed_at),
-            at.resync,
-          ],
-        );
-        const deleted = changes.filter((change) => !isChanged(change)).map((each) => each.call_id);
-        await connection.query('delete from call_research_calls where call_id = any($1)', [deleted]);
+        for (const { table, key, changed, deleted } of byTable(changes)) {
+          await connection.query(
+            `insert into ${table} (${key}, document, changed_at, resync)
+             select id, document::json, changed_at, $4 from unnest($1::text[], $2::text[], $3::text[]) as page (id, document, changed_at)
+             on conflict (${key}) do update set document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync`,
+            [
+              changed.map(({ id }) => id),
+              changed.map((each) => each.document),
+              changed.map((each) => each.changed_at),
+              at.resync,
+            ],
+          );
+          await connection.query(`delete from ${table} where ${key} = any($1)`, [deleted.map(({ id }) => id)]);
+        }
       }),
     end: (at) =>
       transact(async (connection) => {
         await move(connection, at, { cursor: at.cursor, resync: null });
-        await connection.query('delete from call_research_calls where resync is distinct from $1', [at.resync]);
+        for (const { table } of Object.values(TABLES)) {
+          await connection.query(`delete from ${table} where resync is distinct from $1`, [at.resync]);
+        }
       }),
   };
 }
 
-/** A copy in SQLite, in the tables `call_research_calls` and `call_research_sync`. It creates missing tables. */
+/** A copy in SQLite, in the tables `call_research_*`. It creates missing tables. */
 export function sqliteStore(database: SqliteDatabase): Store {
   const move = (at: Position, { cursor, resync }: Position) => {
     const update = database.prepare('update call_research_sync set cursor = ?, resync = ? where cursor is ? and resync is ?');
@@ -109,21 +122,30 @@ export function sqliteStore(database: SqliteDatabase): Store {
     apply: (at, changes, cursor) =>
       transact(() => {
         move(at, { cursor, resync: at.resync });
-        const replace = database.prepare(
-          'insert or replace into call_research_calls (call_id, document, changed_at, resync) values (?, ?, ?, ?)',
-        );
-        const remove = database.prepare('delete from call_research_calls where call_id = ?');
-        for (const change of changes) {
-          if (isChanged(change)) replace.run(change.call_id, change.document, change.changed_at, at.resync);
-          else remove.run(change.call_id);
+        for (const { table, key, changed, deleted } of byTable(changes)) {
+          const replace = database.prepare(
+            `insert or replace into ${table} (${key}, document, changed_at, resync) values (?, ?, ?, ?)`,
+          );
+          const remove = database.prepare(`delete from ${table} where ${key} = ?`);
+          for (const change of changed) replace.run(change.id, change.document, change.changed_at, at.resync);
+          for (const change of deleted) remove.run(change.id);
         }
       }),
     end: (at) =>
       transact(() => {
         move(at, { cursor: at.cursor, resync: null });
-        database.prepare('delete from call_research_calls where resync is not ?').run(at.resync);
+        for (const { table } of Object.values(TABLES))
+          database.prepare(`delete from ${table} where resync is not ?`).run(at.resync);
       }),
   };
 }
 
-const isChanged = (change: StoredChange) => change.type === 'call.changed';
+/** Groups the changes of a page. Returns only tables that change. */
+function byTable(changes: StoredChange[]) {
+  return (Object.keys(TABLES) as RecordType[]).flatMap((record) => {
+    const ofTable = changes.filter(({ type }) => type === record);
+    const changed = ofTable.filter(({ document }) => document !== null);
+    const deleted = ofTable.filter(({ document }) => document === null);
+    return ofTable.length > 0 ? [{ ...TABLES[record], changed, deleted }] : [];
+  });
+}

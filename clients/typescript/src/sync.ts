@@ -1,6 +1,6 @@
 import { checkPage, readJson } from './responses.ts';
 import { BadRequestError, ProtocolError } from './errors.ts';
-import { rawCalls } from './raw.ts';
+import { rawMembers } from './raw.ts';
 import type { RawResponse, RequestOptions } from './transport.ts';
 import type { ChangesPage, ChangesQuery } from './types.ts';
 
@@ -12,31 +12,37 @@ export interface Position {
   resync: string | null;
 }
 
-/** A change to store. `document` is the JSON text of the call exactly as the service sent it. Times are RFC 3339. */
-export type StoredChange =
-  | { type: 'call.changed'; call_id: string; changed_at: string; document: string }
-  | { type: 'call.deleted'; call_id: string; changed_at: string };
+export type RecordType = 'call' | 'project' | 'entity';
+
+/** A change to store. `document` is the JSON text of the record exactly as the service sent it; null: it was deleted. `changed_at` is RFC 3339. */
+export interface StoredChange {
+  type: RecordType;
+  id: string;
+  changed_at: string;
+  document: string | null;
+}
 
 /**
- * A copy of the calls. Each of `begin`, `apply` and `end` is one transaction. If the stored position isn't `at`, another sync of the copy is running:
- * then they change nothing and throw.
+ * A copy of the calls, and of the projects and entities if they are synced too. Each of `begin`, `apply` and `end` is one transaction. If the stored position
+ * isn't `at`, another sync of the copy is running: then they change nothing and throw.
  */
 export interface Store {
   load(): Promise<Position>;
   /** Starts a full resync: stores its id, and null as cursor. */
   begin(at: Position, resync: string): Promise<void>;
-  /** Replaces changed documents and marks them with `at.resync`, deletes deleted calls, and stores the cursor. `changes` has at most one change of a call. */
+  /** Replaces changed documents and marks them with `at.resync`, deletes deleted records, and stores the cursor. `changes` has at most one change of a record. */
   apply(at: Position, changes: StoredChange[], cursor: string): Promise<void>;
-  /** Ends the full resync: deletes each call that isn't marked with `at.resync`, and stores null as `resync`. */
+  /** Ends the full resync: deletes each record of any type that isn't marked with `at.resync`, and stores null as `resync`. */
   end(at: Position): Promise<void>;
 }
 
+/** `types` are the types of records in the copy, by default calls alone. The first sync after a change of them is a full resync. */
 export type SyncOptions = RequestOptions & Omit<ChangesQuery, 'cursor' | 'expand'>;
 
 export interface SyncSummary {
-  /** Stored documents. */
+  /** Stored documents of all types. */
   changed: number;
-  /** Deleted calls. */
+  /** Deleted records. */
   deleted: number;
   /** Full resyncs that were started: at the first sync, after a change of the organization's settings, and after the service has rejected the cursor. */
   fullResyncs: number;
@@ -75,26 +81,30 @@ export async function sync(get: GetPage, store: Store, options: SyncOptions): Pr
       return first;
     });
     const access = page.data.map(({ type }) => type).lastIndexOf('access.changed');
-    // All calls follow again, so the changes before it in the page needn't be stored.
+    // All records follow again, so the changes before it in the page needn't be stored.
     if (access >= 0) await begin();
-    const changes = toStore(page, rawCalls(response.text), access + 1);
+    const changes = toStore(page, response.text, access + 1);
     await store.apply(at, changes, page.next_cursor);
     at = { ...at, cursor: page.next_cursor };
-    for (const { type } of changes) summary[type === 'call.changed' ? 'changed' : 'deleted']++;
+    for (const { document } of changes) summary[document === null ? 'deleted' : 'changed']++;
     if (page.has_more) continue;
     if (at.resync !== null) await store.end(at);
     return summary;
   }
 }
 
-/** Returns the page's changes from an index on, with the JSON texts of their calls: the last change of each call. */
-function toStore({ data }: ChangesPage, documents: (string | undefined)[], from: number): StoredChange[] {
-  const changes = data.slice(from).map((change, index): StoredChange => {
-    const { type, call_id, changed_at } = change;
-    const document = documents[from + index];
-    if (type === 'call.deleted') return { type, call_id, changed_at };
-    if (type === 'call.changed' && document !== undefined) return { type, call_id, changed_at, document };
-    throw new ProtocolError(`a change of type ${type} lacks its call`);
+/** Returns the page's changes from an index on, with the JSON texts of their records: the last change of each record. */
+function toStore({ data }: ChangesPage, text: string, from: number): StoredChange[] {
+  const kinds = data.map(({ type }) => type.split('.') as [RecordType | 'access', string]);
+  const documents = rawMembers(text, (index) => kinds[index]![0]);
+  const changes = data.slice(from).map((change, i): StoredChange => {
+    const [type, kind] = kinds[from + i]!;
+    const document = kind === 'deleted' ? null : documents[from + i];
+    const id = (change as unknown as Record<string, unknown>)[`${type}_id`];
+    if (type === 'access' || typeof id !== 'string' || document === undefined) {
+      throw new ProtocolError(`a change of type ${change.type} lacks its id or its record`);
+    }
+    return { type, id, changed_at: change.changed_at, document };
   });
-  return [...new Map(changes.map((change) => [change.call_id, change])).values()];
+  return [...new Map(changes.map((change) => [`${change.type} ${change.id}`, change])).values()];
 }

@@ -6,11 +6,13 @@ export type {
   Call,
   CallListItem,
   Change,
+  Entity,
   LineError,
   NewProject,
   Pagination,
   Person,
   Project,
+  ProjectListItem,
   RecordsResult,
 } from './generated/types.gen.ts';
 
@@ -20,7 +22,7 @@ export type CallsQuery = Omit<generated.ListCallsData['query'], 'page'>;
 /** The kinds of transcript to leave out. */
 export type GetCallQuery = NonNullable<generated.GetCallData['query']>;
 
-/** The cursor to start from, the size of a page, and whether changes have their calls in full. */
+/** The cursor to start from, the size of a page, the types of records, and whether changes have their records in full. */
 export type ChangesQuery = NonNullable<generated.ListChangesData['query']>;
 
 export type ChangesPage = generated.ChangeList;

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { rawCalls } from '../src/raw.ts';
+import { rawMembers } from '../src/raw.ts';
+
+const rawCalls = (text: string) => rawMembers(text, () => 'call');
 
 it.each([
   ['numbers as they were sent', '{"a":1.50,"b":12345678901234567890,"c":-1E+2}'],
@@ -10,7 +12,7 @@ it.each([
   ['a text', '"call"'],
   ['a number', '17'],
   ['null', 'null'],
-])('rawCalls returns the source text of a call with %s', (_name, call) => {
+])('rawMembers returns the source text of a call with %s', (_name, call) => {
   const pages = [
     `{"data":[{"call":${call}},{"type":"x"},{"type":"x","call":${call},"z":[]}],"has_more":false}`,
     `\n{ "next" : {"data":[{"call":0}]} , "data" : [\t{ "x":"call", "c\\u0061ll" :  ${call} } , {} ,{"call":${call}}\n] }`,
@@ -25,12 +27,17 @@ it('the last of repeated keys counts, as in JSON.parse', () => {
   expect(rawCalls('{"data":[{"call":0}],"data":[{"call":1,"call":2}]}')).toEqual(['2']);
 });
 
+it('each object has its own member', () => {
+  const page = '{"data":[{"entity":1,"call":2},{"call":3.0},{"project":4}]}';
+  expect(rawMembers(page, (index) => ['entity', 'call', 'entity'][index]!)).toEqual(['1', '3.0', undefined]);
+});
+
 it('a page without changes has no calls', () => {
   expect(rawCalls('{"data":[]}')).toEqual([]);
   expect(rawCalls('{}')).toEqual([]);
 });
 
-it('rawCalls takes time proportional to the size of the page', async () => {
+it('rawMembers takes time proportional to the size of the page', async () => {
   const page = (calls: number) =>
     `{"data":[${Array.from({ length: calls }, () => `{"call":"${'\\\\'.repeat(5_000)}"}`).join()}]}`;
   const [small, large] = [page(100), page(800)];

@@ -11,9 +11,9 @@ import type { SecretData } from './secrets.ts';
 /** Kubernetes mounts a pod's token and the API server's CA here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TIMEOUT_MS = 10_000;
-/** Argo CD would treat a Secret with the release's labels as its own, and delete it, because no template contains it. */
+/** Argo CD would treat a Secret with the release's labels as its own, and delete it, because no template contains it, or with the application. */
 const ANNOTATIONS = {
-  'argocd.argoproj.io/sync-options': 'Prune=false',
+  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
 };
 

@@ -22,7 +22,10 @@ describe('an installation', () => {
     );
     for (const { type, metadata } of target.cluster.secrets.values()) {
       expect([type, metadata.labels]).toEqual(['Opaque', METADATA.labels]);
-      expect(metadata.annotations).toMatchObject({ ...METADATA.annotations, 'argocd.argoproj.io/sync-options': 'Prune=false' });
+      expect(metadata.annotations).toMatchObject({
+        ...METADATA.annotations,
+        'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+      });
     }
     for (const service of ['auth', 'calls', 'projects', 'entities']) {
       const statement = `select current_user as role, count(*)::int > 0 as migrated from ${service}.migrations`;

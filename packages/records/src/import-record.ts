@@ -152,7 +152,7 @@ export function jsonFormOf(schema: z.core.$ZodType): JsonForm {
   return { ...(parent && jsonFormOf(parent)), ...jsonForms.get(schema) };
 }
 
-function withForm<S extends z.ZodType>(schema: S, form: JsonForm): S {
+export function withForm<S extends z.ZodType>(schema: S, form: JsonForm): S {
   jsonForms.set(schema, form);
   return schema;
 }

@@ -6,23 +6,27 @@ import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
-import type { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
+import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import type { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';
 import type { HeaderName } from './openapi/headers.ts';
 import type { JsonSchema } from './openapi/json-schema.ts';
+import type { RecordsService } from './records/records-client.ts';
 
-export type RecordsClient = ServiceClient<RecordsServiceService>;
+export type RecordsClient = ServiceClient<typeof RecordsService>;
 
 /** Dependencies of the routes. */
 export interface Context {
-  auth: ServiceClient<AuthServiceService & RecordsServiceService>;
-  calls: ServiceClient<CallsServiceService & RecordsServiceService>;
-  projects: ServiceClient<ProjectsServiceService & RecordsServiceService>;
-  entities: RecordsClient;
+  auth: ServiceClient<AuthServiceService & typeof RecordsService>;
+  calls: ServiceClient<CallsServiceService & FeedServiceService & typeof RecordsService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService & typeof RecordsService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService & typeof RecordsService>;
   limiter: RateLimiter;
-  /** Slots of bodies of records. */
+  /** Slots of large bodies of records. */
   bodies: FairQueue;
+  /** Slots of small ones, which are whole. */
+  smallBodies: FairQueue;
   /** The OpenAPI document. */
   openapi: Entity;
 }
@@ -35,7 +39,7 @@ export interface Route {
   access: KeyAccess | undefined;
   /** The function's name in generated clients. */
   operationId: string;
-  tag: 'Calls' | 'Projects' | 'Records' | 'About';
+  tag: 'Calls' | 'Projects' | 'Entities' | 'Records' | 'About';
   summary: string;
   description: string;
   path?: z.ZodObject;

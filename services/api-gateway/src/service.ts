@@ -3,6 +3,8 @@ import { FairQueue } from '@crs/kit/limits/fair-queue';
 import type { Service, Runtime } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
@@ -21,7 +23,8 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
     const { limiter, lookUps, shutdown } = gateway;
     const clients = connectAll(gateway, config, longestMs);
     const bodies = new FairQueue(BODIES);
-    shutdown.defer('queue of bodies', () => bodies.close());
+    const smallBodies = new FairQueue({ ...BODIES, name: 'small bodies' });
+    shutdown.defer('queues of bodies', () => [bodies, smallBodies].forEach((queue) => queue.close()));
     const credentials = new Credentials(clients.auth, lookUps, runtime.log);
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
@@ -29,7 +32,7 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
       const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(document)));
       const docs = buildDocs(document, { publicUrl, toolsUrl: config.toolsUrl });
       const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs, publicUrl };
-      return createApp({ ...clients, limiter, bodies, openapi }, docs, options);
+      return createApp({ ...clients, limiter, bodies, smallBodies, openapi }, docs, options);
     };
   });
 }
@@ -44,11 +47,13 @@ function connectAll({ connect }: Gateway, config: ApiGatewayConfig, timeoutMs: n
     auth: connect(AUTH, { name: 'auth', address: authAddress, timeoutMs }),
     calls: connect(CALLS, { name: 'calls', address: callsAddress, timeoutMs }),
     projects: connect(PROJECTS, { name: 'projects', address: projectsAddress, timeoutMs }),
-    entities: connect(RecordsService, { name: 'entities', address: entitiesAddress, timeoutMs }),
+    entities: connect(ENTITIES, { name: 'entities', address: entitiesAddress, timeoutMs }),
   };
 }
 
 // One client for each service, because it has one circuit breaker.
 const AUTH = { ...AuthServiceService, ...RecordsService };
-const CALLS = { ...CallsServiceService, ...RecordsService };
-const PROJECTS = { ...ProjectsServiceService, ...RecordsService };
+const STORED = { ...FeedServiceService, ...RecordsService };
+const CALLS = { ...CallsServiceService, ...STORED };
+const PROJECTS = { ...ProjectsServiceService, ...STORED };
+const ENTITIES = { ...EntitiesServiceService, ...STORED };

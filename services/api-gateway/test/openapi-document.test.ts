@@ -10,11 +10,12 @@ const operations = (): [string, OperationObject][] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): [string, OperationObject] => [`${method} ${path}`, operation]),
   );
-const parametersOf = (path: string, place: string) =>
+const parametersOf = (path: string, place: string, method = 'get') =>
   Object.fromEntries(
-    Object.values(document.paths[path]!)[0]!
-      .parameters.filter((parameter) => parameter.in === place)
-      .map(({ name, required, schema }) => [name, { required, ...schema }]),
+    document.paths[path]![method]!.parameters.filter((parameter) => parameter.in === place).map(({ name, required, schema }) => [
+      name,
+      { required, ...schema },
+    ]),
   );
 
 describe('the document', () => {
@@ -29,7 +30,9 @@ describe('the document', () => {
       'get /calls',
       'get /calls/{call_id}',
       'get /changes',
+      'get /entities',
       'get /openapi.json',
+      'get /projects',
       'get /projects/{project_id}',
       'patch /calls/{call_id}',
       'post /projects',
@@ -62,8 +65,17 @@ describe('the document', () => {
     expect(parametersOf('/changes', 'query')).toEqual({
       cursor: { required: false, type: 'string', maxLength: 1_000 },
       limit: { required: false, type: 'integer', minimum: 1, maximum: 1_000 },
+      types: {
+        ...{ required: false, type: 'array', minItems: 1, uniqueItems: true },
+        items: { type: 'string', enum: ['project', 'entity', 'call'] },
+      },
       ...expand,
     });
+    for (const path of ['/projects', '/entities'])
+      expect(parametersOf(path, 'query')).toEqual({
+        cursor: { required: false, type: 'string', maxLength: 1_000 },
+        limit: { required: false, type: 'integer', minimum: 1, maximum: 1_000 },
+      });
     const flag = { required: false, type: 'boolean', default: true };
     expect(parametersOf('/calls/{call_id}', 'path')).toEqual({ call_id: { required: true, type: 'string' } });
     expect(parametersOf('/calls/{call_id}', 'query')).toEqual({
@@ -74,7 +86,7 @@ describe('the document', () => {
     expect(parametersOf('/projects/{project_id}', 'path')).toEqual({
       project_id: { required: true, type: 'string', format: 'uuid' },
     });
-    expect(parametersOf('/projects', 'header')).toEqual({
+    expect(parametersOf('/projects', 'header', 'post')).toEqual({
       'Idempotency-Key': { required: false, type: 'string', pattern: String.raw`^[\x20-\x7e]{1,255}$` },
     });
     expect(document.components.schemas['NewProject']).toMatchObject({
@@ -109,7 +121,10 @@ describe('the document', () => {
   it('distinguishes kinds of changes by a constant in each', () => {
     const { schemas } = document.components as { schemas: Record<string, { oneOf?: { $ref: string }[]; properties?: object }> };
     expect(schemas['Change']!.oneOf).toEqual(
-      ['CallChanged', 'CallDeleted', 'AccessChanged'].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+      ['Call', 'Project', 'Entity']
+        .flatMap((record) => [`${record}Changed`, `${record}Deleted`])
+        .concat('AccessChanged')
+        .map((name) => ({ $ref: `#/components/schemas/${name}` })),
     );
     expect(schemas['CallChanged']!.properties).toMatchObject({ type: { type: 'string', const: 'call.changed' } });
     expect(schemas['AccessChanged']!.properties).toMatchObject({ call_id: { type: 'null' } });

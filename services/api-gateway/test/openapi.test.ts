@@ -8,7 +8,8 @@ import { buildDocument } from '../src/openapi/document.ts';
 import { call, callPage } from '../src/schema/calls.ts';
 import { changeList } from '../src/schema/changes.ts';
 import { errorEnvelope } from '../src/schema/common.ts';
-import { billingOfficeList, project } from '../src/schema/projects.ts';
+import { entityList } from '../src/schema/entities.ts';
+import { billingOfficeList, project, projectList } from '../src/schema/projects.ts';
 import { patchCallResult, putCallResult, recordsResult } from '../src/schema/records.ts';
 import { LOOPBACK, newAddress, startGateway } from './_gateway.ts';
 
@@ -22,6 +23,8 @@ const BODIES: Record<string, z.ZodType> = {
   'get /calls/{call_id}': call,
   'get /changes': changeList,
   'get /billing-offices': billingOfficeList,
+  'get /projects': projectList,
+  'get /entities': entityList,
   'post /projects': project,
   'get /projects/{project_id}': project,
   'post /records': recordsResult,
@@ -75,6 +78,7 @@ beforeAll(async () => {
       { type: 'user', organization: id, email: 'ann@acme.example', name: 'Ann' },
       { type: 'billing_office', organization: id, name: 'London', is_default: true },
       { type: 'project', organization: id, id: PROJECT, created_at: '2025-01-01T00:00:00Z' },
+      { type: 'entity', organization: id, id: PROJECT, project_id: PROJECT, description: 'Made of parts.' },
     ]),
   ]);
   for (const [name, id] of Object.entries(ORGANIZATIONS)) keys[name] = await world.createKey(id);
@@ -98,6 +102,8 @@ describe('a response matches the document:', () => {
       [key, 'get', '/calls', `/calls?${RANGE}&expand=detail`, 200, {}],
       [key, 'get', '/changes', '/changes', 200, {}],
       [key, 'get', '/changes', '/changes?expand=detail', 200, {}],
+      [key, 'get', '/changes', '/changes?types=call,entity&expand=detail', 200, {}],
+      [key, 'get', '/entities', '/entities', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/full', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/empty', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/unknown', 404, {}],
@@ -112,6 +118,14 @@ describe('a response matches the document:', () => {
     ['all', 'get', '/calls/{call_id}', '/calls/full?include_clean=1', 400, {}],
     ['all', 'get', '/changes', '/changes?cursor=forged', 400, {}],
     ['nobody', 'get', '/changes', '/changes', 401, {}],
+    ['all', 'get', '/changes', '/changes?types=call,project,entity&expand=detail', 200, {}],
+    ['none', 'get', '/changes', '/changes?types=project', 404, {}],
+    ['all', 'get', '/projects', '/projects', 200, {}],
+    ['all', 'get', '/projects', '/projects?cursor=forged', 400, {}],
+    ['none', 'get', '/projects', '/projects', 404, {}],
+    ['all', 'get', '/entities', '/entities', 304, { headers: { 'if-none-match': '*' } }],
+    ['all', 'get', '/entities', '/entities?limit=0', 400, {}],
+    ['sender', 'get', '/entities', '/entities', 404, {}],
     ['all', 'get', '/billing-offices', '/billing-offices', 200, {}],
     ['all', 'get', '/billing-offices', '/billing-offices?page=1', 400, {}],
     ['none', 'get', '/billing-offices', '/billing-offices', 404, {}],

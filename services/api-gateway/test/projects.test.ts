@@ -239,6 +239,8 @@ describe('GET /v1/projects/{project_id}', () => {
 describe('the write surface', () => {
   it.each([
     ['GET', '/v1/billing-offices'],
+    ['GET', '/v1/projects'],
+    ['GET', '/v1/changes?types=project'],
     ['GET', `/v1/projects/${IMPORTED}`],
     ['POST', '/v1/projects'],
   ])('does not exist for an organization that is not enabled for it: %s %s', async (method, path) => {

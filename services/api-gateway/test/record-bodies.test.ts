@@ -19,6 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
+/** Makes a body large. */
+const LONG = 'x'.repeat(70_000);
+
 /** Sends the head of a request and the beginning of its body. */
 async function stall({ keys }: Sender, body = '{"type":'): Promise<Socket> {
   const [host = '', port] = gateway.address.split(':');
@@ -49,13 +52,32 @@ it('slow senders of one organization delay neither its reads nor the records of 
   };
   await useOthers();
   let isServed = false;
-  const late = sendRecords(gateway, acme.keys.ingest, [{ type: 'call', id: 'late' }]).finally(() => (isServed = true));
+  const late = sendRecords(gateway, acme.keys.ingest, [{ type: 'call', id: 'late', summary: LONG }]).finally(
+    () => (isServed = true),
+  );
   await useOthers();
   // It waits until the other bodies of its organization have ended.
   expect(isServed).toBe(false);
   for (const socket of sockets) socket.destroy();
   expect((await late).json).toMatchObject({ accepted: 1 });
   expect(await callOf(world, globex, 'late')).not.toHaveProperty('call_id');
+});
+
+it('slow senders of two organizations do not delay the small records of a third', async () => {
+  const initech = await createSender(world, 'initech');
+  const sockets = await Promise.all([acme, acme, globex, globex].map((sender) => stall(sender)));
+  // Requests that were sent later are served, so those have their slots.
+  for (const { keys } of [acme, globex]) await gateway.rest('/v1/calls/call_1', { key: keys.ingest });
+  const send = (sender: Sender, summary: string) =>
+    sendRecords(gateway, sender.keys.ingest, [{ type: 'call', id: 'call_1', summary }]);
+  let isServed = false;
+  const large = send(initech, LONG).finally(() => (isServed = true));
+  const small = await Promise.all([initech, globex, acme].map((sender) => send(sender, 'Short.')));
+  for (const { json } of small) expect(json).toMatchObject({ accepted: 1 });
+  // Every slot of large bodies is taken.
+  expect(isServed).toBe(false);
+  for (const socket of sockets) socket.destroy();
+  expect((await large).json).toMatchObject({ accepted: 1 });
 });
 
 it('the body of a waiting request stays with the client', async () => {

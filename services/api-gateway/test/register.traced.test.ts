@@ -42,7 +42,16 @@ function lineOf({ headers }: Pick<RestResponse, 'headers'>): Promise<Record<stri
   return vi.waitFor(() => {
     const lines = world.log.map((line) => JSON.parse(line)).filter(({ msg, trace_id }) => msg === 'request' && trace_id === id);
     expect(lines).toHaveLength(1);
-    const { level: _level, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...fields } = lines[0];
+    const {
+      level: _level,
+      severity: _severity,
+      time: _time,
+      service: _service,
+      msg: _msg,
+      trace_id: _trace,
+      span_id: _span,
+      ...fields
+    } = lines[0];
     return fields;
   }, 10_000);
 }
@@ -90,6 +99,11 @@ describe('the access-log line of a request records who read what:', () => {
     expect(await lineOf(made)).toMatchObject({ ...knownKey(), operation: 'createProject', status: 201, project_id });
     expect(await get(`/v1/projects/${project_id.toUpperCase()}`)).toMatchObject({ operation: 'getProject', project_id });
     expect(await get('/v1/billing-offices')).toMatchObject({ operation: 'listBillingOffices', rows: 0 });
+    const page = { query: { limit: 5 }, rows: 1, first_id: project_id, last_id: project_id };
+    expect(await get('/v1/projects?limit=5')).toMatchObject({ operation: 'listProjects', ...page });
+    expect(await get('/v1/entities')).toMatchObject({ operation: 'listEntities', query: { limit: 100 }, rows: 0 });
+    const changes = await get('/v1/changes?types=project');
+    expect(changes).toMatchObject({ operation: 'listChanges', ...page, query: { limit: 100, types: 'project' } });
   });
 
   it('a call without a body: 304 or HEAD', async () => {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -133,6 +134,14 @@ describe('the trace of a request', () => {
     const authenticate = 'crs.auth.v1.AuthService/AuthenticateKey';
     expect(trace.map(path)).toContainEqual(['GET /v1/calls', authenticate, authenticate, 'find_live_key']);
     expect(trace.map(path).map((names) => names.at(-1))).toContain('envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit');
+  });
+
+  it('has the spans that docs/traces.md names', async () => {
+    const page = await readFile(new URL('../../../docs/traces.md', import.meta.url), 'utf8');
+    const named = [...page.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name!);
+    expect(named).toHaveLength(3);
+    const recorded = new Set(spans.map(({ name }) => name));
+    expect(named.filter((name) => !recorded.has(name))).toEqual([]);
   });
 
   it("is new: the client's trace is linked, not continued", () => {

@@ -159,6 +159,7 @@ const TENANTS = `
     role text not null check (role in ('lead', 'member')),
     -- directory: follows from \`group_maps\`. Each source takes away only its own roles.
     source text not null default 'records' check (source in ('records', 'directory')),
+    created_at timestamptz(3) not null default now(),
     primary key (organization, user_id, project_id, role, source),
     foreign key (organization, project_id) references auth.projects on delete cascade,
     foreign key (organization, user_id) references auth.users on delete cascade
@@ -301,6 +302,9 @@ const ACCESS = `
     primary key (organization, audit_id)
   );
   create index audit_by_time on auth.audit (audit_id desc);
+  -- Who gave roles and credentials, for reviews of access.
+  create index audit_givers on auth.audit (organization, target)
+    where action in ('member.add.lead', 'member.add.member', 'key.create', 'scim-token.create');
   create unique index audit_counted on auth.audit (organization, counted_as, counted_until) where counted_as is not null;
 `;
 

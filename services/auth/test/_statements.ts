@@ -12,6 +12,7 @@ import {
   SUBJECT,
   type SendStatements,
 } from '@crs/testing/tenant-rows';
+import * as review from '../src/store/access-review.ts';
 import * as keys from '../src/store/api-keys.ts';
 import * as issuers from '../src/store/assertion-issuers.ts';
 import * as audit from '../src/store/audit.ts';
@@ -48,6 +49,12 @@ export const statements: SendStatements[] = [
     return [keys.lookUpKey(digest)];
   },
   ({ id }) => [keys.findLiveKey(id, KEY), keys.touchKey(id, KEY), keys.listApiKeys(id), keys.revokeApiKey(id, KEY)],
+  ({ id }) => [keys.listKeyDigests(id), keys.updateApiKey(id, KEY, { label: id, networks: [], expiresAt: null })],
+  ({ id, annId, bobId }) => [
+    review.reviewUsers(id, '', 10),
+    review.reviewRoles(id, [annId, bobId]),
+    review.findGivers(id, [KEY, SCIM_TOKEN]),
+  ],
   async ({ id }, query) => {
     const digest = digestOf(`a new SCIM token of ${id}`);
     await scimTokens.insertScimToken(query, id, { tokenId: 'scim_new', digest, label: '' });
@@ -56,6 +63,8 @@ export const statements: SendStatements[] = [
       scimTokens.findLiveScimToken(id, SCIM_TOKEN),
       scimTokens.touchScimToken(id, SCIM_TOKEN),
       scimTokens.listScimTokens(id),
+      scimTokens.listScimTokenDigests(id),
+      scimTokens.renameScimToken(id, SCIM_TOKEN, id),
       scimTokens.revokeScimToken(id, SCIM_TOKEN),
     ];
   },
@@ -98,7 +107,7 @@ export const statements: SendStatements[] = [
     return [
       groups.findGroup(id, GROUP_ID),
       groups.findGroupByName(id, GROUP),
-      groups.countGroups(id, { memberId: bobId }),
+      groups.countGroups(id, { memberIds: [bobId] }),
       groups.listGroups(id, { groupId: GROUP_ID, nameFolded: GROUP.toLowerCase() }, { offset: 0, limit: 10 }),
       groups.listMembers(id, [GROUP_ID]),
       groups.findDirectoryUserIds(id, [bobId]),
@@ -173,6 +182,8 @@ export const statements: SendStatements[] = [
     await organizations.updateOrganization(query, before!, { name: `${id} again` });
     return [
       organizations.organizationExists(id),
+      organizations.setSuspended(id, true),
+      organizations.setSuspended(id, false),
       organizations.findViewSettings(id),
       organizations.listOrganizations([id]),
       findOidcProvider(id),
@@ -205,6 +216,7 @@ export const statements: SendStatements[] = [
     users.insertUser(id, { email: 'new@crs.example', name: id, passwordHash: null }),
     users.findUser(id, ANN),
     users.listUsers(id),
+    users.listPresentUsers(id),
     users.findUsersByEmail(id, [ANN]),
     users.exportUsers(id, ''),
     users.findEmails(id, [annId]),

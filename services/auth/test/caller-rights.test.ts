@@ -7,6 +7,7 @@ import type { Identity } from '@crs/kit/rpc/identity';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { createToken } from '@crs/testing/credentials';
@@ -22,6 +23,7 @@ const READ_SURFACE: KeyAccess = { rights: ['read'], writeSurface: true };
 const WRITE: KeyAccess = { rights: ['write'], writeSurface: true };
 const INGEST: KeyAccess = { rights: ['ingest'] };
 const RECORDS: KeyAccess = { rights: ['ingest', 'delete'] };
+const STORED = { ...FeedServiceService, ...RecordsServiceService };
 type Definition = Record<string, { requestStream: boolean; requestDeserialize: (bytes: Buffer) => unknown }>;
 type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
 
@@ -51,34 +53,38 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
     } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [
-    { ...CallsServiceService, ...RecordsServiceService },
+    { ...CallsServiceService, ...STORED },
     {
       putRecords: RECORDS,
       listOrganizationCalls: READ,
       getOrganizationCall: READ,
-      listOrganizationChanges: READ,
+      listChanges: READ,
       listUserCalls: ['calls:read'],
       getUserCall: ['calls:read'],
       // The tool `list_projects` shows them, and its scope suffices.
       listProjectSegments: ['projects:read'],
-    } satisfies Record<keyof CallsServiceService | 'putRecords', Needs>,
+    } satisfies Record<keyof CallsServiceService | keyof typeof STORED, Needs>,
   ],
   projects: [
-    { ...ProjectsServiceService, ...RecordsServiceService },
+    { ...ProjectsServiceService, ...STORED },
     {
       putRecords: RECORDS,
       listBillingOffices: READ_SURFACE,
       createProject: WRITE,
       getProject: READ_SURFACE,
+      listOrganizationProjects: READ_SURFACE,
+      listChanges: READ_SURFACE,
       listUserProjects: ['projects:read'],
-    } satisfies Record<keyof ProjectsServiceService | 'putRecords', Needs>,
+    } satisfies Record<keyof ProjectsServiceService | keyof typeof STORED, Needs>,
   ],
   entities: [
-    { ...EntitiesServiceService, ...RecordsServiceService },
-    { putRecords: RECORDS, listUserEntities: ['entities:read'] } satisfies Record<
-      keyof EntitiesServiceService | 'putRecords',
-      Needs
-    >,
+    { ...EntitiesServiceService, ...STORED },
+    {
+      putRecords: RECORDS,
+      listOrganizationEntities: READ,
+      listChanges: READ,
+      listUserEntities: ['entities:read'],
+    } satisfies Record<keyof EntitiesServiceService | keyof typeof STORED, Needs>,
   ],
 };
 const rpcs = Object.entries(NEEDS).flatMap(([service, [definition, needs]]) =>

@@ -76,12 +76,13 @@ describe('a group', () => {
     expect((await acme('GET', byName)).body).toMatchObject({ totalResults: 1, Resources: [resource] });
     const { members: _, ...withoutMembers } = resource;
     expect((await acme('GET', `${byName}&excludedAttributes=members`)).body.Resources).toEqual([withoutMembers]);
-    for (const [member, total] of [
-      [ids.ann, 1],
-      [ids.cem, 0],
-      [NOBODY, 0],
-    ]) {
-      const filter = `id eq "${id}" and members.value eq "${member}"`;
+    for (const [members, total] of [
+      [[ids.ann], 1],
+      [[ids.bob, ids.ann, ids.bob], 1],
+      [[ids.ann, ids.cem], 0],
+      [[NOBODY], 0],
+    ] as const) {
+      const filter = [`id eq "${id}"`, ...members.map((member) => `members.value eq "${member}"`)].join(' and ');
       expect((await acme('GET', filtered('Groups', filter))).body.totalResults).toBe(total);
     }
     expect((await globex('GET', byName)).body.totalResults).toBe(0);

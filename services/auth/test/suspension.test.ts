@@ -1,6 +1,7 @@
 import { createApiKey } from '@crs/kit/api-key';
 import { createToken } from '@crs/testing/credentials';
 import { runCrs } from '@crs/testing/run-crs';
+import { openDirectory } from '@crs/testing/scim';
 import { tenant } from '@crs/testing/world';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANN, failureOf, organization, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
@@ -9,8 +10,6 @@ import { sharedManaged } from './_managed.ts';
 import { authorizePath, Browser, connectAssistant, pkce, refresh, signIn } from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
-/** What is valid until a cached answer of a gateway has expired. */
-const WITHIN_MS = 1_000;
 
 let world: SharedAuthWorld;
 /** Two organizations with a user of the same e-mail. Only the first is suspended. */
@@ -41,6 +40,7 @@ const audiences = ['calls'];
 async function gainAccess(id: string) {
   const browser = new Browser(world.stack.addresses.authHttp);
   const { clientId, tokens } = await connectAssistant(browser, person(id));
+  const directory = await openDirectory(world.operator, world.stack.addresses.tools, id);
   const [apiKey, accessToken] = [await world.createKey(id), await createToken(world.operator, id, ANN)];
   return async () => {
     const fresh = new Browser(world.stack.addresses.authHttp);
@@ -50,6 +50,7 @@ async function gainAccess(id: string) {
       token: await isGood(world.auth.authenticateToken({ accessToken, audiences })),
       connection: await isGood(world.auth.authenticateToken({ accessToken: tokens.access_token, audiences })),
       refreshToken: (await refresh(browser, clientId, tokens.refresh_token)).status === 200,
+      directory: (await directory('GET', '/Users')).status === 200,
       session: !(await browser.open('/connections')).page.text.includes('name="email"'),
       password: (await signIn(fresh, start.page, person(id))).page.text.includes('value="allow"'),
     };
@@ -57,11 +58,11 @@ async function gainAccess(id: string) {
 }
 const every = (value: boolean) => ({
   ...{ key: value, token: value, connection: value },
-  ...{ refreshToken: value, session: value, password: value },
+  ...{ refreshToken: value, session: value, password: value, directory: value },
 });
 
 describe('suspending an organization', () => {
-  it('refuses its keys, tokens, connections, sessions and passwords, and resuming admits them again', async () => {
+  it('refuses its keys, tokens, connections, sessions, passwords and directory, and resuming admits them again', async () => {
     const [acmes, globexes] = [await gainAccess(acme), await gainAccess(globex)];
     expect(await acmes()).toEqual(every(true));
     const accepted = () => world.rows(`select 1 from auth.audit where organization = $1 and action = 'sign-in.accept'`, [acme]);
@@ -76,7 +77,7 @@ describe('suspending an organization', () => {
     expect(await acmes()).toEqual(every(true));
   });
 
-  it('is noticed by gateways within a second, which then answer as to an unknown key', async () => {
+  it('is noticed by gateways once their cached answer has expired, and they then answer as to an unknown key', async () => {
     const key = await world.createKey(acme);
     const get = async (credential: string) => {
       const path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-02-01T00:00:00Z';
@@ -85,12 +86,10 @@ describe('suspending an organization', () => {
     };
     expect((await get(key)).status).toBe(200);
     await suspend();
-    const suspendedAt = Date.now();
-    await expect.poll(async () => (await get(key)).status, { timeout: 2 * WITHIN_MS, interval: 50 }).toBe(401);
-    expect(Date.now() - suspendedAt).toBeLessThan(WITHIN_MS + 500);
+    await expect.poll(async () => (await get(key)).status).toBe(401);
     expect(await get(key)).toEqual(await get(createApiKey()));
     await resume();
-    await expect.poll(async () => (await get(key)).status, { timeout: 2 * WITHIN_MS, interval: 50 }).toBe(200);
+    await expect.poll(async () => (await get(key)).status).toBe(200);
   });
 
   it('is shown by its commands and in the list, is audited, and is refused for an unknown organization', async () => {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
+import { createFeed, dropFeed } from '@crs/records/feed/tables';
 
 /**
  * Calls and their dependent rows. The organization comes first in every key. Ids are compared and ordered by code point (`collate "C"`), so that no
@@ -92,43 +93,20 @@ export const createCalls: Migration = {
         organization text collate "C" primary key,
         secret bytea not null
       );
-
-      -- The feed of an organization's changes: an entry per call, at the position of its latest change. A transaction that changes calls
-      -- assigns their positions last, and locks the feed's row until it commits. So positions are in commit order, and a reader that sees a position
-      -- sees all earlier ones.
-      create table calls.feeds (
-        organization text collate "C" primary key,
-        secret bytea not null,
-        position bigint not null,
-        pruned bigint not null default 0
-      );
-      comment on column calls.feeds.secret is 'encrypts cursors, so that cursors of another feed, such as the one before a restore, are refused';
-      comment on column calls.feeds.position is 'the last assigned position';
-      comment on column calls.feeds.pruned is 'the highest position of a pruned deletion';
-
-      create table calls.changes (
-        organization text collate "C" not null,
-        call_id text collate "C" not null,
-        position bigint not null,
-        changed_at timestamptz(3) not null,
-        deleted boolean not null,
-        primary key (organization, call_id)
-      );
-      -- Two indexes, so that a new follower, which needs no deletions, skips them.
-      create index changes_live on calls.changes (organization, position) where not deleted;
-      create index changes_deleted on calls.changes (organization, position) where deleted;
     `);
-    for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
+    for (const table of ['calls', 'notes', 'call_days', 'name_secrets']) {
       await protectByTenant(db, 'calls', table);
     }
     await db.raw(`
       grant select, insert, update, delete on
-        calls.calls, calls.notes, calls.call_days, calls.feeds, calls.changes to ${roleOf('calls')};
+        calls.calls, calls.notes, calls.call_days to ${roleOf('calls')};
       grant select, insert, delete on calls.name_secrets to ${roleOf('calls')};
     `);
+    await createFeed(db, 'calls', 'text collate "C"');
   },
 
   async down(db: Knex) {
-    await db.raw('drop table calls.changes, calls.feeds, calls.name_secrets, calls.call_days, calls.notes, calls.calls');
+    await dropFeed(db, 'calls');
+    await db.raw('drop table calls.name_secrets, calls.call_days, calls.notes, calls.calls');
   },
 };

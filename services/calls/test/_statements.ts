@@ -6,12 +6,11 @@ import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.
 import { fieldMaskOf } from '../src/domain/view.ts';
 import * as erase from '../src/store/erase.ts';
 import { exportCalls, findCalls, findLengths } from '../src/store/export-calls.ts';
-import * as feed from '../src/store/feed.ts';
+import { feed, listChangesWithDetails } from '../src/store/feed.ts';
 import { getCall } from '../src/store/get-call.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
 import * as importCalls from '../src/store/import-calls.ts';
 import { listCalls, listDetails } from '../src/store/list-calls.ts';
-import { listChanges, listChangesWithDetails } from '../src/store/list-changes.ts';
 import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
 import { run as prepare } from '../src/store/prepare-call.ts';
@@ -46,9 +45,9 @@ export const statements: SendStatements[] = [
     exportCalls(id, ''),
     findCalls(id, [CALL]),
     findLengths(id, [CALL]),
-    feed.findFeedSecret(id),
-    listChanges(id, FEED_PAGE),
-    listChangesWithDetails(id, FEED_PAGE, VIEW),
+    feed.findSecret(id),
+    feed.list(id, FEED_PAGE),
+    listChangesWithDetails(id, { ...FEED_PAGE, maxBytes: 1000 }, VIEW),
     importCalls.findRepeated(id, [CALL], [lineHashOf(lineOf(id))]),
     importCalls.discardPlans(),
   ],
@@ -66,16 +65,17 @@ export const statements: SendStatements[] = [
     await erase.eraseUser(query, id, annId);
     return [erase.eraseProjectCalls(id, PROJECT, 10)];
   },
-  ({ id }) => [importCalls.deleteCalls(id, [CALL]), erase.eraseChanges(id, '')],
+  ({ id }) => [importCalls.deleteCalls(id, [CALL]), feed.eraseChanges(id, '')],
   ({ id }) => [erase.eraseCalls(id, '')],
   async ({ id }, query) => {
     await importCalls.moveDays(query, id, new Map([['2020-01-01', 1]]));
-    await feed.appendChanges(query, id, [{ callId: CALL, changedAt: new Date(), deleted: false }], new Date());
+    await feed.append(query, id, [{ recordId: CALL, changedAt: new Date(), deleted: false }], new Date());
   },
   async ({ id }, query) => {
     await erase.eraseRest(query, id);
+    await query(feed.erase(id));
     await ensureNameSecret(query, id);
-    return [feed.beginFeed(id)];
+    return [feed.begin(id)];
   },
 ];
 

@@ -57,8 +57,8 @@ describe('GET /v1/changes', () => {
     const organizations = [await feed.createTenant(), await feed.createTenant()];
     for (const organization of organizations) await feed.store(organization, ['a', 'b']);
     const { rows } = await feed.world.query(
-      `select distinct c.xmin::text = h.xmin::text as together from calls.calls c join calls.changes h using (organization, call_id)
-        where organization = any($1)`,
+      `select distinct c.xmin::text = h.xmin::text as together from calls.calls c join calls.changes h on (c.organization, c.call_id) = (h.organization, h.record_id)
+        where c.organization = any($1)`,
       [organizations],
     );
     expect(rows).toEqual([{ together: true }]);

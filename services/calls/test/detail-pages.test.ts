@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { interceptStatements, type SentStatement } from '@crs/testing/intercept-statements';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { renderDetail } from '../src/domain/stored-json/index.ts';
-import { toBytes } from '../src/domain/response-json.ts';
+import { toBytes } from '@crs/records/response-json';
 import { feeds, type Feeds } from './_feed.ts';
 import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
 

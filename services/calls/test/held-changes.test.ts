@@ -5,8 +5,7 @@ import { interceptStatements } from '@crs/testing/intercept-statements';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { openSession } from '@crs/testing/sql';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { appendChanges } from '../src/store/feed.ts';
-import { listChanges } from '../src/store/list-changes.ts';
+import { feed } from '../src/store/feed.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
 
 // Three transactions each take a position in the feed and commit, and a follower reads twice meanwhile. Runs every order of these steps. A
@@ -54,15 +53,15 @@ async function run(steps: Step[], writersWait: boolean): Promise<string[]> {
   const seen: string[] = [];
   let position = 0;
   const read = async () => {
-    const rows = await database.read(scope(), listChanges(organization, { after: position, deletedAfter: position, limit: 100 }));
-    for (const row of rows) if (row.callId !== null) seen.push(row.callId);
+    const rows = await database.read(scope(), feed.list(organization, { after: position, deletedAfter: position, limit: 100 }));
+    for (const row of rows) if (row.recordId !== null) seen.push(row.recordId);
     if (rows[0]) position = Number(rows[0].head);
   };
   const writers = Array.from({ length: WRITERS }, (_, writer) => {
     const [mayTakePosition, hasPosition, mayCommit] = [1, 2, 3].map(() => Promise.withResolvers<void>());
     const done = database.transact(scope(), async (query) => {
       await mayTakePosition!.promise;
-      await appendChanges(query, organization, [{ callId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
+      await feed.append(query, organization, [{ recordId: `call-${writer}`, changedAt: new Date(), deleted: false }], new Date());
       hasPosition!.resolve();
       await mayCommit!.promise;
     });

@@ -83,7 +83,7 @@ function cell(value: Cell): string {
  * Characters by which untrusted text could control the terminal, forge a line or reorder it: C0 and C1 controls, bidirectional controls, line and
  * paragraph separators, deprecated format characters and interlinear annotations. All are in the basic plane.
  */
-const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u206A-\u206F\uFFF9-\uFFFB]/gu;
+export const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u206A-\u206F\uFFF9-\uFFFB]/gu;
 
 /** Replaces the characters of untrusted text that could control the terminal. */
 export function printable(text: string): string {

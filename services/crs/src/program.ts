@@ -1,6 +1,8 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
 import { withOperator } from './command.ts';
+import { accessReviewCommand } from './commands/access-review.ts';
+import { applyCommand } from './commands/apply.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -16,6 +18,7 @@ import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
+import { tenantsCommands } from './commands/tenants.ts';
 import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
 import { describe } from './failure.ts';
@@ -36,7 +39,7 @@ export async function runCommand(args: string[]): Promise<void> {
   }
 }
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command('crs')
     .description('Manages organizations of a call-research installation and loads their records.')
     .version(releaseVersion(), '--version', 'print the version of this tool')
@@ -54,6 +57,9 @@ function createProgram(): Command {
     signingKeyCommands,
     secretCommands,
     operatorCommands,
+    applyCommand,
+    tenantsCommands,
+    accessReviewCommand,
     auditCommand,
     statusCommand,
     convertCommand,

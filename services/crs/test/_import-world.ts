@@ -107,11 +107,13 @@ const TABLES: Record<string, string[]> = {
   'auth.project_roles': [],
   'projects.billing_offices': [],
   'projects.projects': [],
+  'projects.changes': ['position', 'changed_at'],
   'calls.calls': [],
   'calls.notes': [],
   'calls.call_days': [],
   'calls.changes': ['position', 'changed_at'],
   'entities.entities': [],
+  'entities.changes': ['position', 'changed_at'],
 };
 
 /** All rows of the tables as text, with e-mail addresses in place of user ids, which are random. */

@@ -23,8 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 beforeEach(async () => {
-  await query('truncate calls.calls, calls.call_days, calls.changes, calls.feeds, entities.entities cascade');
-  await query('truncate projects.projects, projects.billing_offices cascade');
+  await query('truncate calls.calls, calls.call_days, entities.entities, projects.projects, projects.billing_offices cascade');
+  for (const service of ['calls', 'projects', 'entities']) await query(`truncate ${service}.changes, ${service}.feeds`);
   await query('delete from auth.organizations');
 });
 

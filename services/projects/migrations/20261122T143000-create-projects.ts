@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
+import { createFeed, dropFeed } from '@crs/records/feed/tables';
 
 /** Projects, their billing offices, and the stored responses of requests that created a project. */
 export const createProjects: Migration = {
@@ -47,9 +48,11 @@ export const createProjects: Migration = {
     await db.raw(
       `grant select, insert, update, delete on projects.billing_offices, projects.projects, projects.creations to ${roleOf('projects')}`,
     );
+    await createFeed(db, 'projects', 'uuid');
   },
 
   async down(db: Knex) {
+    await dropFeed(db, 'projects');
     await db.raw('drop table projects.creations, projects.projects, projects.billing_offices');
   },
 };

@@ -2,6 +2,7 @@
 
 import type { CallOptions } from '@crs/kit/rpc/client';
 import { erase, type EraseTarget } from '@crs/testing/erase';
+import { fillDirectory } from '@crs/testing/scim';
 import { userToken } from '@crs/testing/user-token';
 import { tenant, type World } from '@crs/testing/world';
 import { projectsClient } from './_client.ts';
@@ -151,6 +152,7 @@ export async function fill(world: World, name = 'acme'): Promise<Filled> {
   );
   await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
   await world.query(`insert into auth.assertion_issuers values ('https://' || $1 || '.example', $1)`, [id]);
+  await fillDirectory(world, id, ALPHA);
   return { id, key, created, ann: await userToken(world, id, ANN) };
 }
 

@@ -4,6 +4,7 @@ import { CREATION, LEASE, PROJECT, type SendStatements } from '@crs/testing/tena
 import type { StoredResponse } from '../src/domain/stored-response.ts';
 import * as offices from '../src/store/billing-offices.ts';
 import * as creations from '../src/store/creations.ts';
+import { feed, listChangesWithDetails, listOrganizationProjects } from '../src/store/feed.ts';
 import { listAllProjects, listProjects } from '../src/store/list-projects.ts';
 import * as projects from '../src/store/projects.ts';
 
@@ -11,6 +12,7 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 const BODY = Buffer.alloc(0);
 const PAGE = { projectIds: [PROJECT], includeArchived: true, limit: 10 };
 const LATER = { createdAt: new Date('2100-01-01Z'), projectId: FIRST };
+const FEED_PAGE = { after: 0, deletedAfter: 0, limit: 10 };
 
 /** Every statement of the service. */
 export const statements: SendStatements[] = [
@@ -49,5 +51,20 @@ export const statements: SendStatements[] = [
     const stored = await query(projects.getProject(id, PROJECT));
     await query(projects.putProjects(id, stored));
     await projects.eraseProject(query, id, PROJECT);
+  },
+  async ({ id }, query) => {
+    await feed.append(query, id, [{ recordId: PROJECT, changedAt: new Date(), deleted: false }], new Date());
+    return [
+      feed.findSecret(id),
+      feed.list(id, FEED_PAGE),
+      listChangesWithDetails(id, { ...FEED_PAGE, maxBytes: 1000 }),
+      listOrganizationProjects(id, undefined, 10),
+      listOrganizationProjects(id, { createdAt: LATER.createdAt, recordId: FIRST }, 10),
+      feed.eraseChanges(id, FIRST),
+    ];
+  },
+  async ({ id }, query) => {
+    await query(feed.erase(id));
+    return [feed.begin(id)];
   },
 ];

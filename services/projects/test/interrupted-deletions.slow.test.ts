@@ -87,14 +87,20 @@ async function interruptBefore(kind: Kind, step: ErasureStep): Promise<void> {
   await expect(eraseOf(world, acme.id, kind, stop)).rejects.toThrow('interrupted');
 }
 
-/** Expects the deletion to be complete. Only the feed of changes keeps the ids of deleted calls, for its followers. */
+/** Expects the deletion to be complete. Only the feeds of changes keep the ids of deleted records, for their followers. */
 async function expectGone(kind: Kind, annsId: string): Promise<void> {
   if (kind === 'organization') {
     for (const [table, rows] of Object.entries(await everythingOf(world, acme.id))) expect(rows, table).toEqual([]);
     return;
   }
-  for (const trace of kind === 'project' ? [ALPHA, 'alpha-', ONE] : [annsId, ANN])
-    expect(await tracesOf(world, acme.id, trace)).toEqual(trace === 'alpha-' ? ['calls.changes'] : []);
+  for (const [trace, kept] of kind === 'project'
+    ? [
+        [ALPHA, 'projects.changes'],
+        ['alpha-', 'calls.changes'],
+        [ONE, 'entities.changes'],
+      ]
+    : [[annsId], [ANN]])
+    expect(await tracesOf(world, acme.id, trace!)).toEqual(kept === undefined ? [] : [kept]);
   expect(await totalOf(world, acme.key)).toBe(kind === 'project' ? 3 : 5);
 }
 

@@ -33,7 +33,13 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
       .map(([method, { operationId, parameters, requestBody }]) => {
         const required = (place: string) =>
           parameters.filter((each) => each.in === place && each.required).map(({ name }) => name);
-        const query = new URLSearchParams(pick(values, required('query'), operationId)).toString();
+        // Lists of constants are complete, because each constant may need another service.
+        const lists = parameters.flatMap(({ name, schema }) => {
+          const { enum: constants } = (schema['items'] ?? {}) as { enum?: string[] };
+          return constants ? [[name, constants.join(',')] as const] : [];
+        });
+        const search = { ...pick(values, required('query'), operationId), ...Object.fromEntries(lists) };
+        const query = new URLSearchParams(search).toString();
         const valueOf = (name: string) => pick(values, [name], operationId)[name]!;
         const prefix = ['put', 'patch', 'delete'].includes(method) ? 'written_' : '';
         const path = base + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueOf(prefix + name));

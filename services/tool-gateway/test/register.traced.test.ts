@@ -56,7 +56,16 @@ async function lineOf(request: Ask): Promise<Record<string, unknown>> {
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => msg === 'request');
     expect(lines).toHaveLength(1);
-    const { level: _level, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...fields } = lines[0];
+    const {
+      level: _level,
+      severity: _severity,
+      time: _time,
+      service: _service,
+      msg: _msg,
+      trace_id: _trace,
+      span_id: _span,
+      ...fields
+    } = lines[0];
     return fields;
   }, 10_000);
 }

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const ORACLE = ['services/auth/test/scim-oracle.test.ts'];
 const USERS = ['services/auth/test/scim-users.test.ts'];
+const GROUPS = ['services/auth/test/scim-groups.test.ts'];
 const ACCESS = ['services/auth/test/scim-access.test.ts'];
 const MAPS = 'services/auth/src/store/group-maps.ts';
 const PROJECTS = 'services/auth/src/store/projects.ts';
@@ -15,14 +16,14 @@ export const directory: Mutation[] = [
     file: STORE,
     find: ` and disabled_by = 'directory' returning`,
     replace: ' returning',
-    tests: ORACLE,
+    tests: USERS,
   },
   {
     name: 'the directory takes over users whom an operator disabled',
     file: STORE,
     find: `disabled_by = coalesce(disabled_by, 'directory')`,
     replace: `disabled_by = 'directory'`,
-    tests: ORACLE,
+    tests: USERS,
   },
   {
     name: 'a deactivated user keeps tokens',
@@ -44,7 +45,7 @@ export const directory: Mutation[] = [
     file: 'services/auth/src/store/put-roles.ts',
     find: ` and source = 'records'`,
     replace: '',
-    tests: ORACLE,
+    tests: GROUPS,
   },
   {
     name: 'groups take away roles that records give',

@@ -28,9 +28,16 @@ const predicates: Mutation[] = [
   },
   {
     name: 'GET /v1/changes lists changes of every organization',
-    file: 'services/calls/src/store/list-changes.ts',
+    file: 'packages/records/src/feed/feed.ts',
     find: 'where organization = $1 and not deleted',
     replace: 'where $1::text is not null and not deleted',
+    tests,
+  },
+  {
+    name: 'GET /v1/projects and GET /v1/entities list records of every organization',
+    file: 'packages/records/src/feed/list-records.ts',
+    find: 'where organization = $1 $',
+    replace: 'where $1::text is not null $',
     tests,
   },
   {

@@ -1,4 +1,5 @@
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
+import { fillDirectory } from '@crs/testing/scim';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import pg from 'pg';
@@ -62,6 +63,7 @@ async function fill(id: string): Promise<void> {
     'subject',
     rows[0].id,
   ]);
+  await fillDirectory(world, id, PROJECT);
   await world.query(`insert into calls.name_secrets (organization, secret) values ($1, '') on conflict do nothing`, [id]);
   await world.query(
     `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until)

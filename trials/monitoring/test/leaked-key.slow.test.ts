@@ -1,29 +1,19 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
-import { INHERITED } from '@crs/testing/inherited';
 import { toolClient, type Tools } from '@crs/testing/mcp';
-import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
-import { programOf } from '@crs/testing/programs';
+import { COMMANDS, missingTools, openPage, type Page } from '../page.ts';
 
 // Runs the commands of docs/runbooks/leaked-key.md after a key and a token have leaked, and checks that they list exactly what both read.
 
-const PAGE = new URL('../../../docs/runbooks/leaked-key.md', import.meta.url);
-const CRS = programOf('crs');
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const ANN = 'ann@acme.example';
 const BOB = 'bob@acme.example';
-const missing = ['jq', 'psql', 'sha256sum'].filter((tool) => spawnSync(tool, ['--version']).error);
-
 let world: OwnWorld;
-let folder: string;
-let blocks: string[];
+let page: Page;
 let leaked: string;
 let token: string;
 let ids: { key: string; grant: string };
@@ -40,21 +30,7 @@ const callsOf = (organization: string) =>
     ...(organization === 'acme' && { conducted_by: n % 2 === 0 ? ANN : BOB }),
   }));
 
-/** Runs the one code block of the runbook that contains a text, as an operator would. @returns its output, by line */
-async function run(text: string, environment: Record<string, string>): Promise<string[]> {
-  const found = blocks.filter((block) => block.includes(text));
-  expect(found, text).toHaveLength(1);
-  const env = {
-    ...INHERITED,
-    PATH: `${folder}:${process.env['PATH']}`,
-    DATABASE_URL: world.databaseUrl,
-    ...day,
-    ORG: 'acme',
-    ...environment,
-  };
-  const { stdout } = await promisify(execFile)('sh', ['-ec', found[0]!], { env, cwd: folder });
-  return stdout.split('\n').filter((line) => line !== '');
-}
+const run = (text: string, environment: Record<string, string>) => page.run(text, { ORG: 'acme', ...day, ...environment });
 
 /** Waits until all requests so far are logged. @returns a timestamp between these and the next ones */
 async function timestampNow(): Promise<string> {
@@ -77,20 +53,8 @@ const call = (tools: Tools, name: string, args: object) => {
 };
 
 beforeAll(async () => {
-  blocks = [...(await readFile(PAGE, 'utf8')).matchAll(/^( *)```sh\n(.*?)^ *```/gms)].map(([, indent, block]) =>
-    block!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  );
-  folder = await mkdtemp(join(tmpdir(), 'crs-leaked-'));
   world = await startWorld();
-  const { addresses } = world.stack;
-  const stub = (name: string, text: string) => writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  await stub('kubectl', 'cat pod.log');
-  await stub(
-    'crs',
-    `export CRS_OPERATOR_CREDENTIAL=${OPERATOR_CREDENTIAL} CRS_AUTH_ADMIN_ADDRESS=${addresses.authAdmin} CRS_CALLS_ADMIN_ADDRESS=${addresses.callsAdmin} \\
-     CRS_PROJECTS_ADMIN_ADDRESS=${addresses.projectsAdmin} CRS_ENTITIES_ADMIN_ADDRESS=${addresses.entitiesAdmin}
-     exec ${process.execPath} ${CRS} "$@"`,
-  );
+  page = await openPage('runbooks/leaked-key.md', world);
   await world.load([
     { type: 'organization', id: 'acme', name: 'Acme' },
     { type: 'organization', id: 'globex', name: 'Globex' },
@@ -106,8 +70,8 @@ beforeAll(async () => {
   const { tokens } = await world.operator.auth.listTokens({}, operator);
   ids = { key: apiKeys[0]!.keyId, grant: tokens[0]!.tokenId };
   const [colleague, foreignKey] = [await world.createKey('acme'), await world.createKey('globex')];
-  const ann = toolClient(addresses.tools, token);
-  const bob = toolClient(addresses.tools, await createToken(world.operator, 'acme', BOB));
+  const ann = toolClient(world.stack.addresses.tools, token);
+  const bob = toolClient(world.stack.addresses.tools, await createToken(world.operator, 'acme', BOB));
 
   const { headers } = await get('/v1/calls/call_2', leaked);
   await get(`/v1/calls?${RANGE}`, leaked);
@@ -132,14 +96,14 @@ beforeAll(async () => {
   await call(ann, 'list_calls', {});
   await timestampNow();
   day = { FROM, TO };
-  await writeFile(join(folder, 'pod.log'), `(node:1) a warning of the runtime\n${world.log.join('')}`);
+  await page.saveLog(world.log);
 });
 afterAll(async () => {
   await world?.close();
-  if (folder) await rm(folder, { recursive: true });
+  await page?.close();
 });
 
-describe.skipIf(missing.length > 0)('with the runbook, an operator', () => {
+describe.skipIf(missingTools().length > 0)('with the runbook, an operator', COMMANDS, () => {
   it('finds the ids of the leaked key and token', async () => {
     const secrets = { KEY: leaked, TOKEN: token };
     expect((await run('crs key list', {})).join('\n')).toMatch(new RegExp(`${ids.key}.*${leaked.slice(0, 8)}[^]*${ids.grant}`));
@@ -191,7 +155,7 @@ describe.skipIf(missing.length > 0)('with the runbook, an operator', () => {
     await vi.waitFor(async () => expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401), 20_000);
     expect((await world.rest('/v1/calls/call_1', { key: leaked })).status).toBe(401);
     await vi.waitFor(async () => {
-      await writeFile(join(folder, 'day.log'), world.log.slice(linesBefore).join(''));
+      await writeFile(join(page.folder, 'day.log'), world.log.slice(linesBefore).join(''));
       const tries = (await run('DIGITS=', { KEY: leaked })).map((line) => line.split('\t'));
       expect(new Set(tries.map(([, address, status]) => `${address} ${status}`))).toEqual(new Set(['127.0.0.1 401']));
       expect(tries.reduce((sum, [, , , count]) => sum + Number(count), 0)).toBe(2);

@@ -12,24 +12,24 @@ from .errors import (
     ServerError,
     UnauthorizedError,
 )
-from .stores import ChangedCall, Page, Position, PostgresStore, SqliteStore, Store
+from .stores import Position, PostgresStore, RecordType, SqliteStore, Store, StoredChange
 
 __all__ = [
     "BadRequestError",
     "CallResearchError",
-    "ChangedCall",
     "Client",
     "ConnectionError",
     "Include",
     "NotFoundError",
-    "Page",
     "Position",
     "PostgresStore",
     "ProtocolError",
     "RateLimitedError",
+    "RecordType",
     "ServerError",
     "SqliteStore",
     "Store",
+    "StoredChange",
     "SyncResult",
     "UnauthorizedError",
 ]

@@ -1,4 +1,4 @@
-"""Parses a page of changes, and keeps the JSON text of each call exactly as it was sent."""
+"""Parses a page of changes, and keeps the JSON text of each record exactly as it was sent."""
 
 import json
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class _Reader:
 
 
 def read_page(text: str) -> tuple[dict[str, Any], list[str | None]]:
-    """Returns the page, and for each of its changes the JSON text of `call`, or None.
+    """Returns the page, and for each of its changes the JSON text of its record, or None.
 
     Raises ValueError if the text is not JSON, and KeyError or TypeError if it is not a page of changes.
     """
@@ -60,15 +60,14 @@ def read_page(text: str) -> tuple[dict[str, Any], list[str | None]]:
         page["data"] = []
         for _ in reader.items("[", "]"):
             change: dict[str, Any] = {}
-            document = None
+            texts: dict[str, str] = {}
             for key in reader.members():
                 reader.next()
                 start = reader.at
                 change[key] = reader.value()
-                if key == "call":
-                    document = text[start : reader.at]
+                texts[key] = text[start : reader.at]
             page["data"].append(change)
-            documents.append(document)
+            documents.append(texts.get(str(change.get("type")).partition(".")[0]))
     if reader.next():
         raise ValueError(f"there is more text at character {reader.at}")
     return page, documents

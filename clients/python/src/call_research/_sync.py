@@ -1,24 +1,25 @@
-"""Brings a copy of the calls up to date."""
+"""Brings a copy up to date."""
 
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from .errors import BadRequestError, ProtocolError
-from .stores import ChangedCall, Page, Position, Store
+from .stores import Position, RecordType, Store, StoredChange
 
-TYPES = ("call.changed", "call.deleted", "access.changed")
+RECORDS: tuple[RecordType, ...] = ("call", "project", "entity")
+TYPES = ("access.changed", *(f"{record}.{kind}" for record in RECORDS for kind in ("changed", "deleted")))
 MAX_FULL_RESYNCS = 10
 """Per sync. People change settings rarely, so more full resyncs than this would never end."""
 
 ReadPage = tuple[dict[str, Any], list[str | None]]
-"""A page of changes, and for each change the JSON text of its `call`."""
+"""A page of changes, and for each change the JSON text of its record."""
 
 
 @dataclass
 class SyncResult:
-    """Counts of one sync: stored calls, deleted calls, and full resyncs that were started."""
+    """Counts of one sync: stored and deleted records of all types, and full resyncs that were started."""
 
     changed: int = 0
     deleted: int = 0
@@ -34,7 +35,7 @@ def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
 
     def begin(at: Position) -> Position:
         if result.full_resyncs == MAX_FULL_RESYNCS:
-            raise ProtocolError(f"All calls followed again {MAX_FULL_RESYNCS} times in one sync. Try again later.")
+            raise ProtocolError(f"All records followed again {MAX_FULL_RESYNCS} times in one sync. Try again later.")
         result.full_resyncs += 1
         resync = secrets.token_hex(8)
         store.begin(at, resync)
@@ -53,13 +54,14 @@ def sync(store: Store, fetch: Callable[[str | None], ReadPage]) -> SyncResult:
             response, documents = fetch(None)
             at = begin(at)
         next_cursor: str = response["next_cursor"]
-        page, follow_again = _page_of(response["data"], documents)
+        changes, follow_again = _changes_of(response["data"], documents)
         if follow_again:
             at = begin(at)
-        store.apply(at, page, next_cursor)
+        store.apply(at, changes, next_cursor)
         at = Position(next_cursor, at.resync)
-        result.changed += len(page.changed)
-        result.deleted += len(page.deleted)
+        deleted = sum(change.document is None for change in changes)
+        result.changed += len(changes) - deleted
+        result.deleted += deleted
         if not response["has_more"]:
             if at.resync is not None:
                 store.end(at)
@@ -77,23 +79,19 @@ def check(page: Mapping[str, Any], cursor: str | None) -> None:
         raise ProtocolError("There are more changes, but next_cursor is the cursor that was sent.")
 
 
-def _page_of(changes: list[dict[str, Any]], documents: list[str | None]) -> tuple[Page, bool]:
-    """Returns the page, and whether it has an `access.changed`. Drops the changes before that: all calls follow again."""
-    changed: dict[str, ChangedCall] = {}
-    deleted: dict[str, None] = {}
+def _changes_of(changes: list[dict[str, Any]], documents: list[str | None]) -> tuple[list[StoredChange], bool]:
+    """Returns each record's last change, and whether there is an `access.changed`: then, only those after it."""
+    stored: dict[tuple[str, str], StoredChange] = {}
     follow_again = False
     for change, document in zip(changes, documents, strict=True):
-        kind, call_id = change["type"], change["call_id"]
-        if kind == "access.changed":
+        record, kind = change["type"].split(".")
+        if record == "access":
             follow_again = True
-            changed.clear()
-            deleted.clear()
-        elif call_id is None or (kind == "call.changed" and document is None):
-            raise ProtocolError(f"A change of type {kind} lacks its call_id or its call.")
-        elif document is not None:
-            deleted.pop(call_id, None)
-            changed[call_id] = ChangedCall(call_id, change["changed_at"], document)
-        else:
-            changed.pop(call_id, None)
-            deleted[call_id] = None
-    return Page(list(changed.values()), list(deleted)), follow_again
+            stored.clear()
+            continue
+        record_id = change.get(f"{record}_id")
+        if record_id is None or (kind == "changed" and document is None):
+            raise ProtocolError(f"A change of type {change['type']} lacks its id or its record.")
+        text = document if kind == "changed" else None
+        stored[record, record_id] = StoredChange(cast(RecordType, record), record_id, change["changed_at"], text)
+    return list(stored.values()), follow_again

@@ -5,7 +5,7 @@ import re
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack, cast, overload
@@ -16,8 +16,8 @@ from ._pages import read_page
 from ._records import send_records
 from ._sync import SyncResult
 from ._transport import RawResponse, Options, Transport
-from .stores import Store
-from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project, RecordsResult
+from .stores import RecordType, Store
+from .types import BillingOffice, Call, CallListItem, Change, ChangeList, Entity, NewProject, Project, ProjectListItem, RecordsResult
 
 CACHE_BYTES = 32 * 1024 * 1024
 """The maximum size of the bodies in the cache of one client."""
@@ -47,9 +47,10 @@ class DetailQuery(ListQuery, Include):
 
 
 class ChangesQuery(Include):
-    """How many changes are on a page, and whether they come with their calls in full."""
+    """How many changes are on a page, of which types of records, and whether they come with their records in full."""
 
     limit: NotRequired[int]
+    types: NotRequired[Sequence[RecordType]]
     expand: NotRequired[Literal["detail"]]
 
 
@@ -153,7 +154,7 @@ class Client:
         return call
 
     def changes(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> Iterator[Change]:
-        """Yields the changes after `cursor`, or every call and its later changes without one, until there are no more.
+        """Yields the changes after `cursor`, or every record and its later changes without one, until there are no more.
 
         A cursor belongs to a page. To continue later from where you stopped, use `sync` or `change_page`.
         """
@@ -190,15 +191,19 @@ class Client:
 
         return send_records(send, records)
 
-    def sync(self, store: Store, *, limit: int = 50, **include: Unpack[Include]) -> SyncResult:
-        """Brings a copy up to date: the first sync stores all calls, later ones apply what has changed.
+    def sync(
+        self, store: Store, *, limit: int = 50, types: Sequence[RecordType] | None = None, **include: Unpack[Include]
+    ) -> SyncResult:
+        """Brings a copy up to date: the first sync stores all records of `types`, later ones apply what has changed.
+
+        Without `types`, the copy has calls alone. The first sync after a change of `types` is a full resync.
 
         After an interruption, the next sync continues. Run one sync of a copy at a time. Raises ProtocolError if going on could
         corrupt the copy, for example at a type of change that this version doesn't know.
         """
 
         def fetch(cursor: str | None) -> _sync.ReadPage:
-            return self._change_page(cursor, {"limit": limit, "expand": "detail", **include})
+            return self._change_page(cursor, {"limit": limit, "types": types, "expand": "detail", **include})
 
         return _sync.sync(store, fetch)
 
@@ -210,6 +215,26 @@ class Client:
         except (ValueError, TypeError, KeyError) as cause:
             raise response.broken("is not a page of changes") from cause
         return page, documents
+
+    def projects(self) -> Iterator[ProjectListItem]:
+        """Yields the organization's projects without their people, newest first, page by page. Needs the write surface."""
+        return self._list("/projects")
+
+    def entities(self) -> Iterator[Entity]:
+        """Yields the organization's entities, newest first, page by page."""
+        return self._list("/entities")
+
+    def _list(self, path: str) -> Iterator[Any]:
+        cursor: str | None = None
+        while True:
+            response = self._get(path, {"limit": 1000, "cursor": cursor})
+            page = response.json()
+            yield from page["data"]
+            if page["next_cursor"] is None:
+                return
+            if page["next_cursor"] == cursor:
+                raise response.broken("has the cursor that was sent")
+            cursor = page["next_cursor"]
 
     def billing_offices(self) -> list[BillingOffice]:
         """Returns the billing offices, the default first. Needs the write surface."""
@@ -255,6 +280,8 @@ def _text(value: object) -> str:
         if value.tzinfo is None:
             raise ValueError("A datetime must have a time zone, such as datetime.timezone.utc.")
         return value.isoformat()
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
     return str(value)
 
 

@@ -1,10 +1,10 @@
-"""Stores of a copy of the calls: the protocol that a store implements, and stores in SQLite and PostgreSQL."""
+"""Stores of a copy: the protocol that a store implements, and stores in SQLite and PostgreSQL."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, LiteralString, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, LiteralString, Protocol, Self
 
 from .errors import ProtocolError
 
@@ -23,28 +23,30 @@ class Position:
     resync: str | None
 
 
-@dataclass(frozen=True)
-class ChangedCall:
-    """A call that was created or changed. `document` is its JSON text exactly as the API sent it."""
+RecordType = Literal["call", "project", "entity"]
 
-    call_id: str
+_TABLES: Mapping[RecordType, tuple[LiteralString, LiteralString]] = {
+    "call": ("call_research_calls", "call_id"),
+    "project": ("call_research_projects", "project_id"),
+    "entity": ("call_research_entities", "entity_id"),
+}
+
+
+@dataclass(frozen=True)
+class StoredChange:
+    """A change to store. `document` is the JSON text of the record exactly as the API sent it; None: it was deleted."""
+
+    type: RecordType
+    id: str
     changed_at: str
-    document: str
-
-
-@dataclass(frozen=True)
-class Page:
-    """What one page of changes does to a copy. No call is in both lists, and none is twice in one of them."""
-
-    changed: Sequence[ChangedCall]
-    deleted: Sequence[str]
+    document: str | None
 
 
 class Store(Protocol):
-    """A copy of the calls, and its position in the feed of changes.
+    """A copy of the calls, and of the projects and entities if they are synced too, and its position in the feed of changes.
 
-    A full resync is a pass over all calls: at the first sync, after a change of the organization's settings, and after the API
-    has rejected the cursor. It has a random id, and each call that it meets is marked with that id.
+    A full resync is a pass over all records: at the first sync, after a change of the organization's settings, and after the API
+    has rejected the cursor. It has a random id, and each record that it meets is marked with that id.
 
     `begin`, `apply` and `end` are one transaction each. If the stored position is not `at`, another sync is running: then they
     change nothing and raise ProtocolError.
@@ -54,21 +56,22 @@ class Store(Protocol):
         """The stored position; `Position(None, None)` before the first sync."""
 
     def begin(self, at: Position, resync: str) -> None:
-        """Starts a full resync: stores its id, and None as cursor. Keeps the calls and their marks."""
+        """Starts a full resync: stores its id, and None as cursor. Keeps the records and their marks."""
 
-    def apply(self, at: Position, page: Page, next_cursor: str) -> None:
-        """Replaces the documents of changed calls, marks them with `at.resync`, deletes deleted calls, and stores the cursor."""
+    def apply(self, at: Position, changes: Sequence[StoredChange], next_cursor: str) -> None:
+        """Stores documents and marks them with `at.resync`, deletes deleted records (each has one change), stores the cursor."""
 
     def end(self, at: Position) -> None:
-        """Ends the full resync: deletes each call that isn't marked with `at.resync`, and stores None as `resync`."""
+        """Ends the full resync: deletes each record of any type that isn't marked with `at.resync`, and stores None as `resync`."""
 
 
 class _SqlStore:
     """The SQL that both databases share. `?` stands for a parameter."""
 
     def __init__(self, json: LiteralString) -> None:
-        columns = f"call_id text primary key, document {json} not null, changed_at text not null, resync text"
-        self._run(f"create table if not exists call_research_calls ({columns})")
+        for table, key in _TABLES.values():
+            columns = f"{key} text primary key, document {json} not null, changed_at text not null, resync text"
+            self._run(f"create table if not exists {table} ({columns})")
         row = "one integer primary key check (one = 1), cursor text, resync text"
         self._run(f"create table if not exists call_research_sync ({row})")
         self._run("insert into call_research_sync (one) values (1) on conflict do nothing")
@@ -87,23 +90,26 @@ class _SqlStore:
         with self._transaction():
             self._move(at, Position(None, resync))
 
-    def apply(self, at: Position, page: Page, next_cursor: str) -> None:
+    def apply(self, at: Position, changes: Sequence[StoredChange], next_cursor: str) -> None:
         with self._transaction():
             self._move(at, Position(next_cursor, at.resync))
-            if page.deleted:
-                self._run("delete from call_research_calls where call_id = ?", *((it,) for it in page.deleted))
-            if page.changed:
-                self._run(
-                    "insert into call_research_calls (call_id, document, changed_at, resync) values (?, ?, ?, ?)"
-                    " on conflict (call_id) do update set"
-                    " document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync",
-                    *((it.call_id, it.document, it.changed_at, at.resync) for it in page.changed),
-                )
+            for kind, (table, key) in _TABLES.items():
+                of_kind = [it for it in changes if it.type == kind]
+                if deleted := [(it.id,) for it in of_kind if it.document is None]:
+                    self._run(f"delete from {table} where {key} = ?", *deleted)
+                if changed := [(it.id, it.document, it.changed_at, at.resync) for it in of_kind if it.document is not None]:
+                    self._run(
+                        f"insert into {table} ({key}, document, changed_at, resync) values (?, ?, ?, ?)"
+                        f" on conflict ({key}) do update set"
+                        " document = excluded.document, changed_at = excluded.changed_at, resync = excluded.resync",
+                        *changed,
+                    )
 
     def end(self, at: Position) -> None:
         with self._transaction():
             self._move(at, Position(at.cursor, None))
-            self._run("delete from call_research_calls where coalesce(resync, '') <> ?", (at.resync,))
+            for table, _ in _TABLES.values():
+                self._run(f"delete from {table} where coalesce(resync, '') <> ?", (at.resync,))
 
     def _move(self, at: Position, to: Position) -> None:
         """Runs first in each transaction, because it locks the row: of two concurrent syncs, the second finds another position."""
@@ -125,7 +131,7 @@ class _SqlStore:
 
 
 class SqliteStore(_SqlStore):
-    """A copy in a SQLite file, in the tables `call_research_calls` and `call_research_sync`. Creates missing tables."""
+    """A copy in a SQLite file, in the tables `call_research_*`. Creates missing tables."""
 
     def __init__(self, path: str) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
@@ -149,7 +155,7 @@ class SqliteStore(_SqlStore):
 
 
 class PostgresStore(_SqlStore):
-    """A copy in PostgreSQL, in the tables `call_research_calls` and `call_research_sync`. Creates missing tables.
+    """A copy in PostgreSQL, in the tables `call_research_*`. Creates missing tables.
 
     `address` is what libpq takes, such as `postgresql://user@host/database`. Needs psycopg: `call-research-client[postgres]`.
     """

@@ -87,12 +87,40 @@ class Project(TypedDict):
     """`active` for a new project. Null if an imported project has none."""
     created_at: str
     """When the project was created. RFC 3339, in UTC, to the millisecond."""
+    billing_office_name: str | None
+    """The office that is billed. Null if there is none."""
     lead: Person | None
     """Null if an imported project has none."""
     members: list[Person]
     """All other people on the project, ordered by e-mail. Includes further leads of an imported project."""
+
+
+class ProjectListItem(TypedDict):
+    """A project in a list: without its people."""
+
+    project_id: str
+    """Identifies the project."""
+    name: str | None
+    """Null if an imported project has none."""
+    summary: str | None
+    """The scope of the research. Null if there is none."""
+    status: str | None
+    """`active` for a new project. Null if an imported project has none."""
+    created_at: str
+    """When the project was created. RFC 3339, in UTC, to the millisecond."""
     billing_office_name: str | None
     """The office that is billed. Null if there is none."""
+    is_archived: bool
+    """Whether the tools return the project only if archived ones are requested."""
+
+
+class ProjectList(TypedDict):
+    """A page of projects."""
+
+    data: list[ProjectListItem]
+    """The projects of this page, newest first."""
+    next_cursor: str | None
+    """Send it as `cursor` to get the next page. Opaque. Null on the last page."""
 
 
 class RecordsResult(TypedDict):
@@ -302,6 +330,42 @@ class OpenApiDocument(TypedDict):
     """The operations by path and method."""
 
 
+class Entity(TypedDict):
+    """A company, product or the like that was recognized in the calls of a project."""
+
+    entity_id: str
+    """Identifies the entity."""
+    project_id: str
+    """The project in whose calls it was recognized."""
+    name: str | None
+    """Null if not recorded."""
+    type: str | None
+    """For example `company` or `product`. Null if not recorded."""
+    category: str | None
+    """Null if not recorded."""
+    competitor_tier: str | None
+    """How close a competitor is. Null if not recorded."""
+    is_competitor: bool | None
+    """Whether it competes with the subject of the research. Null if unknown."""
+    description: NotRequired[str | None]
+    """What it is, in short. Null if not recorded. Absent if `summary` is not among the organization's `allowed_fields`."""
+    overview: NotRequired[str | None]
+    """What the calls say about it. Null if not recorded. Absent if `summary` is not among the organization's `allowed_fields`."""
+    domain: str | None
+    """Web domain. Null if unknown."""
+    created_at: str
+    """When it was first recognized in the project. RFC 3339, in UTC, to the millisecond."""
+
+
+class EntityList(TypedDict):
+    """A page of entities."""
+
+    data: list[Entity]
+    """The entities of this page, newest first."""
+    next_cursor: str | None
+    """Send it as `cursor` to get the next page. Opaque. Null on the last page."""
+
+
 class CallChanged(TypedDict):
     """A call was created or changed. Replace your copy of it."""
 
@@ -326,18 +390,66 @@ class CallDeleted(TypedDict):
     """When the call was deleted. RFC 3339, in UTC, to the millisecond."""
 
 
+class ProjectChanged(TypedDict):
+    """A project was created or changed. Replace your copy of it."""
+
+    type: Literal['project.changed']
+    """The kind of change."""
+    project_id: str
+    """The `project_id` of the project."""
+    changed_at: str
+    """When the project was created or changed. RFC 3339, in UTC, to the millisecond."""
+    project: NotRequired[ProjectListItem]
+    """The project as `GET /projects` lists it. Present only with `expand=detail`."""
+
+
+class ProjectDeleted(TypedDict):
+    """A project was deleted. Delete your copy of it, if you have one."""
+
+    type: Literal['project.deleted']
+    """The kind of change."""
+    project_id: str
+    """The `project_id` of the project."""
+    changed_at: str
+    """When the project was deleted. RFC 3339, in UTC, to the millisecond."""
+
+
+class EntityChanged(TypedDict):
+    """An entity was created or changed. Replace your copy of it."""
+
+    type: Literal['entity.changed']
+    """The kind of change."""
+    entity_id: str
+    """The `entity_id` of the entity."""
+    changed_at: str
+    """When the entity was created or changed. RFC 3339, in UTC, to the millisecond."""
+    entity: NotRequired[Entity]
+    """The entity as `GET /entities` lists it. Present only with `expand=detail`."""
+
+
+class EntityDeleted(TypedDict):
+    """An entity was deleted. Delete your copy of it, if you have one."""
+
+    type: Literal['entity.deleted']
+    """The kind of change."""
+    entity_id: str
+    """The `entity_id` of the entity."""
+    changed_at: str
+    """When the entity was deleted. RFC 3339, in UTC, to the millisecond."""
+
+
 class AccessChanged(TypedDict):
-    """The organization's allowed fields or its anonymization of names changed. All calls follow again, rendered with the new settings."""
+    """The organization's allowed fields or its anonymization of names changed. All records follow again, rendered with the new settings."""
 
     type: Literal['access.changed']
     """The kind of change."""
     call_id: None
-    """Always null: the change affects every call."""
+    """Always null: the change affects every record."""
     changed_at: str
     """When the settings changed. RFC 3339, in UTC, to the millisecond."""
 
 
-Change: TypeAlias = CallChanged | CallDeleted | AccessChanged
+Change: TypeAlias = CallChanged | CallDeleted | ProjectChanged | ProjectDeleted | EntityChanged | EntityDeleted | AccessChanged
 """A change. `type` is its kind."""
 
 
@@ -345,7 +457,7 @@ class ChangeList(TypedDict):
     """A page of changes."""
 
     data: list[Change]
-    """The changes of this page, in the order in which they were committed."""
+    """The changes of this page, each type in the order in which its changes were committed."""
     next_cursor: str
     """Send it as `cursor` to continue. Opaque. Store it together with the changes of this page."""
     has_more: bool

@@ -134,6 +134,10 @@ export type Project = {
      */
     created_at: string;
     /**
+     * The office that is billed. Null if there is none.
+     */
+    billing_office_name: string | null;
+    /**
      * Null if an imported project has none.
      */
     lead: Person | null;
@@ -141,10 +145,54 @@ export type Project = {
      * All other people on the project, ordered by e-mail. Includes further leads of an imported project.
      */
     members: Array<Person>;
+};
+
+/**
+ * A project in a list: without its people.
+ */
+export type ProjectListItem = {
+    /**
+     * Identifies the project.
+     */
+    project_id: string;
+    /**
+     * Null if an imported project has none.
+     */
+    name: string | null;
+    /**
+     * The scope of the research. Null if there is none.
+     */
+    summary: string | null;
+    /**
+     * `active` for a new project. Null if an imported project has none.
+     */
+    status: string | null;
+    /**
+     * When the project was created. RFC 3339, in UTC, to the millisecond.
+     */
+    created_at: string;
     /**
      * The office that is billed. Null if there is none.
      */
     billing_office_name: string | null;
+    /**
+     * Whether the tools return the project only if archived ones are requested.
+     */
+    is_archived: boolean;
+};
+
+/**
+ * A page of projects.
+ */
+export type ProjectList = {
+    /**
+     * The projects of this page, newest first.
+     */
+    data: Array<ProjectListItem>;
+    /**
+     * Send it as `cursor` to get the next page. Opaque. Null on the last page.
+     */
+    next_cursor: string | null;
 };
 
 /**
@@ -497,6 +545,70 @@ export type OpenApiDocument = {
 };
 
 /**
+ * A company, product or the like that was recognized in the calls of a project.
+ */
+export type Entity = {
+    /**
+     * Identifies the entity.
+     */
+    entity_id: string;
+    /**
+     * The project in whose calls it was recognized.
+     */
+    project_id: string;
+    /**
+     * Null if not recorded.
+     */
+    name: string | null;
+    /**
+     * For example `company` or `product`. Null if not recorded.
+     */
+    type: string | null;
+    /**
+     * Null if not recorded.
+     */
+    category: string | null;
+    /**
+     * How close a competitor is. Null if not recorded.
+     */
+    competitor_tier: string | null;
+    /**
+     * Whether it competes with the subject of the research. Null if unknown.
+     */
+    is_competitor: boolean | null;
+    /**
+     * What it is, in short. Null if not recorded. Absent if `summary` is not among the organization's `allowed_fields`.
+     */
+    description?: string | null;
+    /**
+     * What the calls say about it. Null if not recorded. Absent if `summary` is not among the organization's `allowed_fields`.
+     */
+    overview?: string | null;
+    /**
+     * Web domain. Null if unknown.
+     */
+    domain: string | null;
+    /**
+     * When it was first recognized in the project. RFC 3339, in UTC, to the millisecond.
+     */
+    created_at: string;
+};
+
+/**
+ * A page of entities.
+ */
+export type EntityList = {
+    /**
+     * The entities of this page, newest first.
+     */
+    data: Array<Entity>;
+    /**
+     * Send it as `cursor` to get the next page. Opaque. Null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
  * A call was created or changed. Replace your copy of it.
  */
 export type CallChanged = {
@@ -537,7 +649,87 @@ export type CallDeleted = {
 };
 
 /**
- * The organization's allowed fields or its anonymization of names changed. All calls follow again, rendered with the new settings.
+ * A project was created or changed. Replace your copy of it.
+ */
+export type ProjectChanged = {
+    /**
+     * The kind of change.
+     */
+    type: 'project.changed';
+    /**
+     * The `project_id` of the project.
+     */
+    project_id: string;
+    /**
+     * When the project was created or changed. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+    /**
+     * The project as `GET /projects` lists it. Present only with `expand=detail`.
+     */
+    project?: ProjectListItem;
+};
+
+/**
+ * A project was deleted. Delete your copy of it, if you have one.
+ */
+export type ProjectDeleted = {
+    /**
+     * The kind of change.
+     */
+    type: 'project.deleted';
+    /**
+     * The `project_id` of the project.
+     */
+    project_id: string;
+    /**
+     * When the project was deleted. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+};
+
+/**
+ * An entity was created or changed. Replace your copy of it.
+ */
+export type EntityChanged = {
+    /**
+     * The kind of change.
+     */
+    type: 'entity.changed';
+    /**
+     * The `entity_id` of the entity.
+     */
+    entity_id: string;
+    /**
+     * When the entity was created or changed. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+    /**
+     * The entity as `GET /entities` lists it. Present only with `expand=detail`.
+     */
+    entity?: Entity;
+};
+
+/**
+ * An entity was deleted. Delete your copy of it, if you have one.
+ */
+export type EntityDeleted = {
+    /**
+     * The kind of change.
+     */
+    type: 'entity.deleted';
+    /**
+     * The `entity_id` of the entity.
+     */
+    entity_id: string;
+    /**
+     * When the entity was deleted. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+};
+
+/**
+ * The organization's allowed fields or its anonymization of names changed. All records follow again, rendered with the new settings.
  */
 export type AccessChanged = {
     /**
@@ -545,7 +737,7 @@ export type AccessChanged = {
      */
     type: 'access.changed';
     /**
-     * Always null: the change affects every call.
+     * Always null: the change affects every record.
      */
     call_id: null;
     /**
@@ -557,14 +749,14 @@ export type AccessChanged = {
 /**
  * A change. `type` is its kind.
  */
-export type Change = CallChanged | CallDeleted | AccessChanged;
+export type Change = CallChanged | CallDeleted | ProjectChanged | ProjectDeleted | EntityChanged | EntityDeleted | AccessChanged;
 
 /**
  * A page of changes.
  */
 export type ChangeList = {
     /**
-     * The changes of this page, in the order in which they were committed.
+     * The changes of this page, each type in the order in which its changes were committed.
      */
     data: Array<Change>;
     /**
@@ -1368,13 +1560,17 @@ export type ListChangesData = {
     path?: never;
     query?: {
         /**
-         * The `next_cursor` of the previous response. Absent: from the beginning, with every call.
+         * The `next_cursor` of the previous response. Absent: from the beginning, with every record.
          */
         cursor?: string;
         /**
          * The maximum number of changes on a page. Digits without leading zeros. Default: 100. With `expand=detail`, at most 50 and by default 25.
          */
         limit?: number;
+        /**
+         * The kinds of records to follow, separated by commas. Default: `call`. `project` needs the write surface. A cursor works only with the types that it began with.
+         */
+        types?: Array<'project' | 'entity' | 'call'>;
         /**
          * `detail`: each call in full, as `GET /calls/{call_id}` returns it.
          */
@@ -1405,7 +1601,7 @@ export type ListChangesErrors = {
      */
     401: Error;
     /**
-     * The key does not have the right `read`. Code `not_found`.
+     * The key does not have the right `read`, or `types` has `project` and the organization is not enabled for the write surface. Code `not_found`.
      */
     404: Error;
     /**
@@ -1577,6 +1773,74 @@ export type ListBillingOfficesResponses = {
 
 export type ListBillingOfficesResponse = ListBillingOfficesResponses[keyof ListBillingOfficesResponses];
 
+export type ListProjectsData = {
+    body?: never;
+    headers?: {
+        /**
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
+         */
+        'If-None-Match'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The `next_cursor` of the previous response. Absent: the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items on a page. Digits without leading zeros. Default: 100.
+         */
+        limit?: number;
+    };
+    url: '/projects';
+};
+
+export type ListProjectsErrors = {
+    /**
+     * A parameter is unknown, empty, repeated or invalid; the message names it. If it is `cursor`, begin again without it. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The organization is not enabled for the write surface, or the key does not have the right `read`. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type ListProjectsError = ListProjectsErrors[keyof ListProjectsErrors];
+
+export type ListProjectsResponses = {
+    /**
+     * A page of projects.
+     */
+    200: ProjectList;
+};
+
+export type ListProjectsResponse = ListProjectsResponses[keyof ListProjectsResponses];
+
 export type CreateProjectData = {
     /**
      * The new project, in at most 64 KiB of JSON. Unknown properties are refused.
@@ -1718,6 +1982,74 @@ export type GetProjectResponses = {
 };
 
 export type GetProjectResponse = GetProjectResponses[keyof GetProjectResponses];
+
+export type ListEntitiesData = {
+    body?: never;
+    headers?: {
+        /**
+         * One or more `ETag`s of earlier responses, or `*`. If the body has not changed, the response is 304 without a body.
+         */
+        'If-None-Match'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The `next_cursor` of the previous response. Absent: the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items on a page. Digits without leading zeros. Default: 100.
+         */
+        limit?: number;
+    };
+    url: '/entities';
+};
+
+export type ListEntitiesErrors = {
+    /**
+     * A parameter is unknown, empty, repeated or invalid; the message names it. If it is `cursor`, begin again without it. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The key does not have the right `read`. Code `not_found`.
+     */
+    404: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * An unexpected error. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * A service that the API depends on is unavailable, or the organization has too many requests in progress. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * The request took too long. Retry after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type ListEntitiesError = ListEntitiesErrors[keyof ListEntitiesErrors];
+
+export type ListEntitiesResponses = {
+    /**
+     * A page of entities.
+     */
+    200: EntityList;
+};
+
+export type ListEntitiesResponse = ListEntitiesResponses[keyof ListEntitiesResponses];
 
 export type GetOpenapiData = {
     body?: never;

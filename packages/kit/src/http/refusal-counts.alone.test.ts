@@ -8,7 +8,13 @@ afterEach(() => void vi.useRealTimers());
 function start() {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => {
-    const { level: _level, time: _time, service: _service, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    const {
+      level: _level,
+      severity: _severity,
+      time: _time,
+      service: _service,
+      ...rest
+    } = JSON.parse(line) as Record<string, unknown>;
     lines.push(rest);
   };
   return { lines, counts: new RefusalCounts(createLogger('gateway', { destination: { write } })) };

@@ -2,7 +2,7 @@ import { parse } from 'content-type';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { checkBodyHeaders, readBody as readBytes, type BodyLimits } from '@crs/kit/http/body';
+import { checkBodyHeaders, MAX_BODY_BYTES, readBody as readBytes, type BodyLimits } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { parseLine } from '@crs/records/import-record';
@@ -33,12 +33,13 @@ export const JSON_BODY: BodyType = { mediaType: 'application/json', format: 'JSO
 export const NDJSON_BODY: BodyType = { mediaType: 'application/x-ndjson', format: 'JSON lines' };
 
 /**
- * Reads a body of records, which may be large, and then waits for the request's slot. Few of them are in memory at once: the request takes a slot of
- * their own before its body is read, and holds it while `work` runs. The body of a waiting request stays with the client.
+ * Reads a body of records, and then waits for the request's slot. Few large bodies are in memory at once: such a request takes a slot of their own before
+ * its body is read, and holds it while `work` runs. The body of a waiting request stays with the client. A small body is read first, as on other routes,
+ * so that clients that send slowly don't delay it.
  * @throws Refusal 415 or 413, ServiceError resource_exhausted if there is no slot in time, and what `work` throws
  */
 export async function withRecords(
-  { bodies }: Context,
+  { bodies, smallBodies }: Context,
   request: Request,
   response: Response,
   { maxBytes, withinMs, ...type }: BodyLimits & BodyType,
@@ -48,9 +49,12 @@ export async function withRecords(
   checkBodyHeaders(request, maxBytes);
   const state = stateOf(response);
   const { credential, enter } = authenticatedOf(response)!;
-  const release = await bodies.acquire(credential.organizationId, state);
+  const read = () => readBytes(request, { maxBytes, withinMs: Math.min(withinMs, state.deadline - Date.now()) });
+  const isSmall = Number(request.headers['content-length'] ?? Infinity) <= MAX_BODY_BYTES;
+  const small = isSmall ? await read() : undefined;
+  const release = await (isSmall ? smallBodies : bodies).acquire(credential.organizationId, state);
   try {
-    const body = await readBytes(request, { maxBytes, withinMs: Math.min(withinMs, state.deadline - Date.now()) });
+    const body = small ?? (await read());
     await enter();
     await work(body);
   } finally {

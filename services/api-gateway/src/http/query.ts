@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
+import type { AccessLogFields } from '@crs/kit/http/access-log';
 import { parseTimestamp, unstorable } from '@crs/kit/text';
 
 /** The schema of a query without parameters. */
@@ -67,6 +68,28 @@ export const timestamp = z
     return z.NEVER;
   })
   .meta({ wire: { type: 'string', format: 'date-time' } });
+
+/** The default of `limit`. */
+export const DEFAULT_LIMIT = 100;
+
+/** A cursor of an earlier response. */
+export const cursor = z.string().max(1_000, 'must be a `next_cursor` of an earlier answer').optional();
+
+/** The number of items on a page of a list with cursors. */
+export const limit = wholeNumber(1, 1_000).optional();
+
+/** Parameters of a list with cursors. */
+export const LIST = z.object({
+  cursor: cursor.describe('The `next_cursor` of the previous response. Absent: the first page.'),
+  limit: limit.describe('The maximum number of items on a page. Digits without leading zeros. Default: 100.'),
+});
+
+/** Parses the query of a list with cursors. @param logFields gets it without the cursor @throws ServiceError invalid_argument */
+export function parseList(url: string, logFields: AccessLogFields): { cursor: string | undefined; limit: number } {
+  const { cursor: from, limit: size = DEFAULT_LIMIT } = parseQuery(url, LIST);
+  logFields.query = { limit: size, ...(from !== undefined && { cursor: true }) };
+  return { cursor: from, limit: size };
+}
 
 /** Parameters that exclude transcripts from details. */
 export const INCLUDE = {

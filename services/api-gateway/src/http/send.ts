@@ -35,6 +35,12 @@ export async function sendJson(request: Request, response: Response, parts: Buff
   sendTagged(request, response, JSON_TYPE, tagOf(hash), parts);
 }
 
+/** Responds like {@link sendJson} with a page of a list. @param data a JSON array */
+export function sendList(request: Request, response: Response, data: Buffer, nextCursor: string | undefined): Promise<void> {
+  const end = `,"next_cursor":${JSON.stringify(nextCursor ?? null)}}`;
+  return sendJson(request, response, [Buffer.from('{"data":'), data, Buffer.from(end)]);
+}
+
 /** Responds 200, or 304 if the client already has the body. */
 export function send(request: Request, response: Response, { type, body, tag }: Entity): void {
   sendTagged(request, response, type, tag, [body]);

@@ -10,12 +10,16 @@ export const TITLE = 'Call Research Service';
 export const VERSION = '1.0.0';
 
 const TAGS = [
-  { name: 'Calls', description: 'Lists of calls by time of creation, single calls in full, and changes.' },
+  {
+    name: 'Calls',
+    description: 'Lists of calls by time of creation, single calls in full, and changes, also of projects and entities.',
+  },
   {
     name: 'Projects',
     description:
-      'Creates and reads projects, and lists the billing offices that projects may name. Only for organizations that are enabled for the **write surface**; others get 404.',
+      'Lists, creates and reads projects, and lists the billing offices that projects may name. Only for organizations that are enabled for the **write surface**; others get 404.',
   },
+  { name: 'Entities', description: 'Companies, products and the like that were recognized in calls.' },
   {
     name: 'Records',
     description:
@@ -139,6 +143,8 @@ function parametersIn(location: 'path' | 'query' | 'header', schema: z.ZodObject
     in: location,
     required: location === 'path' || required.includes(name),
     description,
+    // Arrays are separated by commas.
+    ...(rest['type'] === 'array' && { style: 'form', explode: false }),
     schema: rest,
     ...(example !== undefined && { example }),
   }));

@@ -51,7 +51,8 @@ export async function putBody(
     if (determined !== undefined) throw invalid(determined, 'must be absent: the path and the method of the request say it');
     checkId(callId);
     const properties = propertiesOf(callId, response, { ...(merge && { merge }) });
-    const bytes = parsed.record.names.length > 0 ? withProperties(body, properties) : Buffer.from(JSON.stringify(properties));
+    const bytes =
+      parsed.record.names.length > 0 ? Buffer.concat(withProperties(body, properties)) : Buffer.from(JSON.stringify(properties));
     const result = await putLine(context, response, bytes, properties);
     const [error] = result.errors;
     if (merge && error?.field === 'id') throw noSuchCall();

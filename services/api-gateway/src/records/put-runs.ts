@@ -5,6 +5,7 @@ import type { CallOptions } from '@crs/kit/rpc/client';
 import type { PutRecordsResponse, Supposed } from '@crs/proto/crs/imports/v1/imports';
 import { authenticatedOf } from '../http/authentication.ts';
 import type { Context, RecordsClient } from '../route.ts';
+import { serialize } from './records-client.ts';
 import { toLineError, withOrganization, type LineError, type RecordType, type RoutedLine } from './route-lines.ts';
 
 export interface PutMode {
@@ -31,19 +32,17 @@ export async function putRuns(context: Context, response: Response, lines: Route
   const result: PutResult = { accepted: 0, unchanged: 0, created: 0, errors: [] };
   for (const run of runsOf(lines)) {
     const { type } = run[0]!;
-    const { accepted, unchanged, created, errors } = await clientOf(context, type).putRecords(
-      {
-        ...mode,
-        lines: run.map((line) => ({
-          number: line.number,
-          json: withOrganization(line, credential.organizationId),
-          id: keyOf(line),
-        })),
-        supposed: mode.check ? supposed : undefined,
-        address,
-      },
-      callTo(type, response),
-    );
+    const request = await serialize({
+      ...mode,
+      lines: run.map((line) => ({
+        number: line.number,
+        json: withOrganization(line, credential.organizationId),
+        id: keyOf(line),
+      })),
+      supposed: mode.check ? supposed : undefined,
+      address,
+    });
+    const { accepted, unchanged, created, errors } = await clientOf(context, type).putRecords(request, callTo(type, response));
     result.accepted += accepted;
     result.unchanged += unchanged;
     result.created += created;

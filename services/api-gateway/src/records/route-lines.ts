@@ -67,13 +67,13 @@ function findProblem({ type, organization: given }: LineEnvelope, organization: 
   return { field: 'organization', reason: "must be the key's organization, or absent" };
 }
 
-/** Returns a line with its organization, which services require. */
-export function withOrganization({ bytes, envelope }: RoutedLine, organization: string): Buffer {
-  return envelope.organization === undefined ? withProperties(bytes, { organization }) : bytes;
+/** Returns a line with its organization, which services require, in parts. */
+export function withOrganization({ bytes, envelope }: RoutedLine, organization: string): Buffer[] {
+  return envelope.organization === undefined ? withProperties(bytes, { organization }) : [bytes];
 }
 
-/** Inserts properties at the beginning of a JSON object that has others. */
-export function withProperties(object: Buffer, properties: object): Buffer {
+/** Inserts properties at the beginning of a JSON object that has others. Returns it in parts, which aren't copies. */
+export function withProperties(object: Buffer, properties: object): Buffer[] {
   const inserted = JSON.stringify(properties).slice(0, -1);
-  return Buffer.concat([Buffer.from(`${inserted},`), object.subarray(object.indexOf('{') + 1)]);
+  return [Buffer.from(`${inserted},`), object.subarray(object.indexOf('{') + 1)];
 }

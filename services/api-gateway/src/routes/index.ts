@@ -14,6 +14,8 @@ import { getProject } from './get-project.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
 import { listCalls } from './list-calls.ts';
 import { listChanges } from './list-changes.ts';
+import { listEntities } from './list-entities.ts';
+import { listProjects } from './list-projects.ts';
 import { patchCall } from './patch-call.ts';
 import { putCall } from './put-call.ts';
 import { putRecords } from './put-records.ts';
@@ -25,8 +27,9 @@ export const ROUTES: Record<string, readonly [Route, ...Route[]]> = {
   '/changes': [listChanges],
   '/records': [putRecords],
   '/billing-offices': [listBillingOffices],
-  '/projects': [createProject],
+  '/projects': [listProjects, createProject],
   '/projects/:project_id': [getProject],
+  '/entities': [listEntities],
   '/openapi.json': [getOpenapi],
 };
 

@@ -1,8 +1,6 @@
 /** Calls in responses. A field that an organization isn't enabled for is absent, so its property is optional. */
 import { z } from 'zod';
-import { components, namedObject, nullableText, pagination, callId, timestamp, uuid } from './common.ts';
-
-const absentWithout = (field: string) => `Absent if \`${field}\` is not among the organization's \`allowed_fields\`.`;
+import { absentWithout, callId, components, namedObject, nullableText, pagination, timestamp, uuid } from './common.ts';
 
 const transcriptSegment = namedObject('TranscriptSegment', 'What one speaker says until the next one speaks.', {
   speaker: nullableText('Null if not recorded.'),

@@ -15,6 +15,9 @@ export function nullableText(description: string, example?: string) {
     .meta({ description, ...(example !== undefined && { examples: [example] }) });
 }
 
+/** Says when a field is absent. */
+export const absentWithout = (field: string) => `Absent if \`${field}\` is not among the organization's \`allowed_fields\`.`;
+
 export function callId(description: string) {
   return z
     .string()
@@ -42,6 +45,12 @@ export function uuid(description: string) {
     .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
     .meta({ description, format: 'uuid', examples: ['6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813'] });
 }
+
+/** Where a list with cursors goes on. */
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Send it as `cursor` to get the next page. Opaque. Null on the last page.', examples: ['q83vEjRW'] });
 
 export const pagination = namedObject('Pagination', 'The position of this page in the list.', {
   page: z

@@ -115,6 +115,61 @@ export const DETAILED_CHANGES = {
   has_more: true,
 };
 
+const ENTITY_ID = '3c7a1f0e-52d4-4f6b-8a19-b0d2c4e6f813';
+
+const PROJECT_LIST_ITEM = {
+  project_id: PROJECT_ID,
+  name: 'Reusable packaging for cold chains',
+  summary: 'Who pays a premium for reusable shippers, and whether they come back.',
+  status: 'active',
+  is_archived: false,
+  created_at: '2026-03-12T14:30:00.000Z',
+  billing_office_name: 'London',
+};
+
+export const PROJECTS = {
+  data: [
+    PROJECT_LIST_ITEM,
+    {
+      project_id: '1f8d2b64-90c3-4e57-a2b8-64d0c3f1e972',
+      name: 'Pallet pooling',
+      summary: null,
+      status: null,
+      is_archived: true,
+      created_at: '2025-11-03T09:12:40.000Z',
+      billing_office_name: null,
+    },
+  ],
+  next_cursor: null,
+};
+
+const ENTITY = {
+  entity_id: ENTITY_ID,
+  project_id: PROJECT_ID,
+  name: 'Kuldboks',
+  type: 'company',
+  category: 'Packaging',
+  competitor_tier: 'Tier 1',
+  is_competitor: true,
+  description: 'Makes reusable boxes that log their temperature.',
+  overview: 'Two pharmacies name it as their first choice.',
+  domain: 'kuldboks.example',
+  created_at: '2026-03-12T16:05:21.000Z',
+};
+
+export const ENTITIES = { data: [ENTITY], next_cursor: null };
+
+export const CHANGES_OF_TYPES = {
+  data: [
+    { type: 'project.changed', project_id: PROJECT_ID, changed_at: '2026-03-12T14:30:00.000Z', project: PROJECT_LIST_ITEM },
+    { type: 'entity.changed', entity_id: ENTITY_ID, changed_at: '2026-03-12T16:05:21.000Z', entity: ENTITY },
+    { type: 'entity.deleted', entity_id: '77e0b1c4-3d2f-4a86-9b05-1c8f6a4d2e90', changed_at: '2026-03-13T09:00:00.000Z' },
+    { type: 'call.changed', call_id: 'call_8kq2', changed_at: '2026-03-13T08:02:11.340Z', call: CALL },
+  ],
+  next_cursor: `${CURSOR}.${CURSOR}.${CURSOR}`,
+  has_more: false,
+};
+
 export const BILLING_OFFICES = {
   data: [
     { name: 'London', is_default: true },

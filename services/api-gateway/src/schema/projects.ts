@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namedObject, nullableText, timestamp, uuid } from './common.ts';
+import { namedObject, nextCursor, nullableText, timestamp, uuid } from './common.ts';
 
 const billingOffice = namedObject('BillingOffice', 'A billing office of the organization.', {
   name: z.string().meta({
@@ -18,15 +18,29 @@ const person = namedObject('Person', 'A user of the organization.', {
   email: z.string().meta({ description: 'As recorded.', examples: ['dana@northwind.example'] }),
 });
 
-export const project = namedObject('Project', 'A project of the organization.', {
+const shared = {
   project_id: uuid('Identifies the project.'),
   name: nullableText('Null if an imported project has none.'),
   summary: nullableText('The scope of the research. Null if there is none.'),
   status: nullableText('`active` for a new project. Null if an imported project has none.', 'active'),
   created_at: timestamp('When the project was created.'),
+  billing_office_name: nullableText('The office that is billed. Null if there is none.'),
+};
+
+export const project = namedObject('Project', 'A project of the organization.', {
+  ...shared,
   lead: person.nullable().describe('Null if an imported project has none.'),
   members: z
     .array(person)
     .describe('All other people on the project, ordered by e-mail. Includes further leads of an imported project.'),
-  billing_office_name: nullableText('The office that is billed. Null if there is none.'),
+});
+
+export const projectListItem = namedObject('ProjectListItem', 'A project in a list: without its people.', {
+  ...shared,
+  is_archived: z.boolean().describe('Whether the tools return the project only if archived ones are requested.'),
+});
+
+export const projectList = namedObject('ProjectList', 'A page of projects.', {
+  data: z.array(projectListItem).describe('The projects of this page, newest first.'),
+  next_cursor: nextCursor,
 });

@@ -4,7 +4,7 @@ import type { AssertionIssuers } from '@crs/proto/crs/auth/v1/admin';
 import { parseIssuer } from './oidc-provider.ts';
 import type { OrganizationChange } from './settings.ts';
 
-const MAX_ISSUERS = 10;
+export const MAX_ISSUERS = 10;
 
 /**
  * @param before the organization's list; undefined for a new organization

@@ -15,56 +15,67 @@ import {
 
 /** The import records that auth stores. An optional field that is absent keeps the stored value. So does null, except in `allowed_fields`. */
 
-const rate = z.strictObject({
+export const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in a period.'),
   period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period.'),
 });
 
 const clientHost = z.string().regex(CLIENT_HOST, 'must be a host name in lower case, like claude.ai');
+export const clientHosts = list(clientHost, { most: MAX_CLIENT_HOSTS }).transform(sortClientHosts);
+
+/** The settings of an organization in an import line, and in a file of \`crs apply\`. */
+export const settingFields = {
+  name: kept(text(1, 200)).describe('Name for people.'),
+  write_surface: kept(z.boolean()).describe('Whether keys may create projects and list billing offices. Initially false.'),
+  anonymize_interviewees: kept(z.boolean()).describe('Whether REST replaces names of interviewees. Initially false.'),
+  allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
+    // Normalizes the order, as `crs org update` does.
+    .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
+    .nullable()
+    .optional()
+    .describe('Fields of a call that REST returns. Null, and initially: all but `participants.email` and `cost`.'),
+  rate_limit: kept(rate).describe('Limit of the organization at REST. Initially 600 requests in 60 seconds.'),
+  tool_rate_limit: kept(rate).describe('Limit of each user at the tools. Initially 120 requests in 60 seconds.'),
+  delete_limit: kept(z.int().min(1).max(MOST_REQUESTS)).describe(
+    'Records that all keys together may delete in an hour. Initially 1000.',
+  ),
+  clients: kept(z.enum(CLIENTS)).describe(
+    'Assistants that users may connect. `listed`: those that an operator registered, and `client_hosts`. Initially `any`.',
+  ),
+  client_hosts: kept(clientHosts).describe(
+    'Hosts of the metadata documents of assistants, in lower case, such as `claude.ai`. Initially none.',
+  ),
+  own_tokens: kept(z.boolean()).describe('Whether users may make access tokens. False ends those that exist. Initially false.'),
+};
+
+/** @param settings as {@link settingFields} parses them */
+export function toChange(settings: {
+  [Name in keyof typeof settingFields]?: z.output<(typeof settingFields)[Name]>;
+}): OrganizationChange {
+  const { rate_limit: rateLimit, tool_rate_limit: toolRateLimit } = settings;
+  return {
+    name: settings.name,
+    writeSurface: settings.write_surface,
+    anonymizeInterviewees: settings.anonymize_interviewees,
+    allowedFields: settings.allowed_fields,
+    rateLimitRequests: rateLimit?.requests,
+    rateLimitPeriodSeconds: rateLimit?.period_seconds,
+    toolRateLimitRequests: toolRateLimit?.requests,
+    toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
+    deleteLimit: settings.delete_limit,
+    clients: settings.clients,
+    clientHosts: settings.client_hosts,
+    ownTokens: settings.own_tokens,
+  };
+}
 
 const organization = z
   .strictObject({
     type: z.literal('organization'),
     id: organizationId.describe('1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.'),
-    name: kept(text(1, 200)).describe('Name for people.'),
-    write_surface: kept(z.boolean()).describe('Whether keys may create projects and list billing offices. Initially false.'),
-    anonymize_interviewees: kept(z.boolean()).describe('Whether REST replaces names of interviewees. Initially false.'),
-    allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
-      // Normalizes the order, as `crs org update` does.
-      .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
-      .nullable()
-      .optional()
-      .describe('Fields of a call that REST returns. Null, and initially: all but `participants.email` and `cost`.'),
-    rate_limit: kept(rate).describe('Limit of the organization at REST. Initially 600 requests in 60 seconds.'),
-    tool_rate_limit: kept(rate).describe('Limit of each user at the tools. Initially 120 requests in 60 seconds.'),
-    delete_limit: kept(z.int().min(1).max(MOST_REQUESTS)).describe(
-      'Records that all keys together may delete in an hour. Initially 1000.',
-    ),
-    clients: kept(z.enum(CLIENTS)).describe(
-      'Assistants that users may connect. `listed`: those that an operator registered, and `client_hosts`. Initially `any`.',
-    ),
-    client_hosts: kept(list(clientHost, { most: MAX_CLIENT_HOSTS }).transform(sortClientHosts)).describe(
-      'Hosts of the metadata documents of assistants, in lower case, such as `claude.ai`. Initially none.',
-    ),
-    own_tokens: kept(z.boolean()).describe('Whether users may make access tokens. False ends those that exist. Initially false.'),
+    ...settingFields,
   })
-  .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
-    const change: OrganizationChange = {
-      name: settings.name,
-      writeSurface: settings.write_surface,
-      anonymizeInterviewees: settings.anonymize_interviewees,
-      allowedFields: settings.allowed_fields,
-      rateLimitRequests: rateLimit?.requests,
-      rateLimitPeriodSeconds: rateLimit?.period_seconds,
-      toolRateLimitRequests: toolRateLimit?.requests,
-      toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
-      deleteLimit: settings.delete_limit,
-      clients: settings.clients,
-      clientHosts: settings.client_hosts,
-      ownTokens: settings.own_tokens,
-    };
-    return { type, organization: id, change };
-  });
+  .transform(({ type, id, ...settings }) => ({ type, organization: id, change: toChange(settings) }));
 
 const profile = {
   type: z.literal('user'),

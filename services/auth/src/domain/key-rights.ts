@@ -3,7 +3,7 @@ import { parseNetworks, startOf } from '@crs/kit/http/address';
 import { KEY_RIGHTS, type KeyRight } from '@crs/kit/rpc/key-rights';
 
 const DEFAULT_RIGHTS: KeyRight[] = ['read', 'write'];
-const MAX_NETWORKS = 100;
+export const MAX_NETWORKS = 100;
 
 /** Returns the rights in their usual order. @throws ServiceError invalid_argument */
 export function parseRights(names: readonly string[]): KeyRight[] {

@@ -3,10 +3,10 @@ import type { OperatorRights } from '@crs/kit/rpc/operators';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import { requireText, type OidcProviderChange } from './settings.ts';
 
-const MAX_DOMAINS = 100;
+export const MAX_DOMAINS = 100;
 /** What proves that an e-mail address belongs to the person who signs in. */
 export type EmailProof = (typeof EMAIL_PROOFS)[number];
-const EMAIL_PROOFS = ['claim', 'xms_edov', 'issuer'] as const;
+export const EMAIL_PROOFS = ['claim', 'xms_edov', 'issuer'] as const;
 
 const ENTRA_HOST = /^(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)$/;
 /** Issuers of Microsoft Entra ID for accounts of any organization, and for personal accounts. */
@@ -108,7 +108,7 @@ function parseEmailProof(text: string): EmailProof {
   return proof;
 }
 
-function parseDomains(domains: string[]): string[] {
+export function parseDomains(domains: string[]): string[] {
   const parsed = [...new Set(domains.map((domain) => domain.toLowerCase()))];
   if (parsed.length > MAX_DOMAINS || !parsed.every((domain) => DOMAIN.test(domain)))
     throw invalid('oidc_domains', `must be at most ${MAX_DOMAINS} domains of e-mail addresses, like acme.example`);

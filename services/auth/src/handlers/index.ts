@@ -17,6 +17,7 @@ import { organizations } from './admin/organizations.ts';
 import { scim } from './admin/scim.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
+import { tenants } from './admin/tenants.ts';
 import { tokens } from './admin/tokens.ts';
 import { users } from './admin/users.ts';
 import { operatorCalls } from './operator-calls.ts';
@@ -35,7 +36,7 @@ const FROM: From<AuthServiceService> = {
   listCallerKeys: RECORD_SERVICES,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
-  getViewSettings: ['calls'],
+  getViewSettings: RECORD_SERVICES,
   resolveProfiles: ['projects'],
   resolveReferences: RECORD_SERVICES,
   describeReferences: RECORD_SERVICES,
@@ -71,6 +72,7 @@ export function adminServices(context: Context) {
     ...keys,
     ...tokens,
     ...scim,
+    ...tenants,
     ...signingKeys,
     ...secrets,
     ...clients,

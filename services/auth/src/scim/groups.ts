@@ -27,7 +27,7 @@ import { invalidValue, noSuchResource, ScimError } from './scim-error.ts';
 import { inLockedDirectory } from './write.ts';
 
 const FILTERED = ['displayName', 'externalId', 'id', 'members.value', 'members'] as const;
-/** A page ends with the group by which it has this many members, so a page may be shorter than requested. */
+/** The groups of a page have at most this many members, unless it is one group: a page may be shorter than requested. */
 const MAX_MEMBERS = 10_000;
 /** The most members that an audit entry names. */
 const MAX_AUDITED = 100;
@@ -74,15 +74,18 @@ function groupFilter(text: string): GroupFilter | undefined {
   const filter: GroupFilter = {};
   for (const { attribute, value } of parseFilter(text, FILTERED)) {
     const [name, wanted] = wantedValue(attribute, value);
-    if (wanted === undefined || (filter[name] ?? wanted) !== wanted) return undefined;
-    filter[name] = wanted;
+    if (wanted === undefined) return undefined;
+    // A group may have several members, but only one of everything else.
+    if (name === 'memberIds') filter.memberIds = [...new Set([...(filter.memberIds ?? []), wanted])];
+    else if ((filter[name] ?? wanted) !== wanted) return undefined;
+    else filter[name] = wanted;
   }
   return filter;
 }
 
 function wantedValue(attribute: string, value: string): [keyof GroupFilter, string | undefined] {
   if (attribute === 'id') return ['groupId', parseUuid(value)];
-  if (attribute.startsWith('members')) return ['memberId', parseUuid(value)];
+  if (attribute.startsWith('members')) return ['memberIds', parseUuid(value)];
   const storable = storableOf(value);
   if (attribute === 'externalId') return ['externalId', storable];
   return ['nameFolded', storable === undefined ? undefined : fold(storable)];

@@ -62,24 +62,40 @@ export function touchKey(organization: string, keyId: string): Statement {
 
 interface NewApiKey extends Pick<ApiKeyRow, 'keyId' | 'prefix' | 'label' | 'rights' | 'networks'> {
   digest: Buffer;
-  /** 0: never expires. */
+  /** 0: never expires, unless `expiresAt` says when. */
   expiresInSeconds: number;
+  expiresAt?: Date | null;
 }
 
-export async function insertApiKey(query: Query, organization: string, key: NewApiKey): Promise<ApiKeyRow> {
-  await query({
+/** @returns undefined if the digest is that of another key, maybe of another organization: the caller must then roll back */
+export async function insertApiKey(query: Query, organization: string, key: NewApiKey): Promise<ApiKeyRow | undefined> {
+  const [claimed] = await query({
     name: 'insert_key_directory',
-    text: 'insert into auth.key_directory (digest, organization, key_id) values ($1, $2, $3)',
+    row: { keyId: column.text },
+    text: `insert into auth.key_directory (digest, organization, key_id) values ($1, $2, $3)
+      on conflict do nothing returning key_id as "keyId"`,
     values: [key.digest, organization, key.keyId],
   });
+  if (!claimed) return undefined;
   const [row] = await query({
     name: 'insert_api_key',
     row: API_KEY,
     text: `insert into auth.api_keys (organization, key_id, digest, prefix, label, rights, networks, expires_at)
-      values ($1, $2, $3, $4, $5, $6, $7, case when $8::bigint > 0 then now() + $8::bigint * interval '1 second' end) returning ${COLUMNS}`,
-    values: [organization, key.keyId, key.digest, key.prefix, key.label, key.rights, key.networks, key.expiresInSeconds],
+      values ($1, $2, $3, $4, $5, $6, $7,
+        case when $8::bigint > 0 then now() + $8::bigint * interval '1 second' else $9::timestamptz end) returning ${COLUMNS}`,
+    values: [
+      organization,
+      key.keyId,
+      key.digest,
+      key.prefix,
+      key.label,
+      key.rights,
+      key.networks,
+      key.expiresInSeconds,
+      key.expiresAt ?? null,
+    ],
   });
-  return row!;
+  return row;
 }
 
 export function listApiKeys(organization: string): Statement<ApiKeyRow> {
@@ -98,5 +114,38 @@ export function revokeApiKey(organization: string, keyId: string): Statement<Api
     row: API_KEY,
     text: `update auth.api_keys set revoked_at = least(revoked_at, now()) where organization = $1 and key_id = $2 returning ${COLUMNS}`,
     values: [organization, keyId],
+  };
+}
+
+const KEY_DIGEST = {
+  keyId: column.text,
+  digest: column.bytes,
+  label: column.text,
+  rights: column.textArray,
+  networks: column.textArray,
+  expiresAt: column.timestamp.orNull,
+  revokedAt: column.timestamp.orNull,
+};
+export type KeyDigestRow = column.RowOf<typeof KEY_DIGEST>;
+
+export function listKeyDigests(organization: string): Statement<KeyDigestRow> {
+  return {
+    name: 'list_key_digests',
+    row: KEY_DIGEST,
+    text: `select ${column.selectList(KEY_DIGEST)} from auth.api_keys where organization = $1 order by created_at, key_id`,
+    values: [organization],
+  };
+}
+
+/** What a key may do is fixed when it is made. */
+export function updateApiKey(
+  organization: string,
+  keyId: string,
+  { label, networks, expiresAt }: Pick<ApiKeyRow, 'label' | 'networks' | 'expiresAt'>,
+): Statement {
+  return {
+    name: 'update_api_key',
+    text: 'update auth.api_keys set label = $3, networks = $4, expires_at = $5 where organization = $1 and key_id = $2',
+    values: [organization, keyId, label, networks, expiresAt],
   };
 }

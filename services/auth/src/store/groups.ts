@@ -29,16 +29,17 @@ export interface GroupFilter {
   groupId?: string;
   nameFolded?: string;
   externalId?: string;
-  /** A user who must be a member. */
-  memberId?: string;
+  /** Users who must all be members, each listed once. */
+  memberIds?: string[];
 }
 
 const FILTERED = {
   groupId: (value: string) => `g.group_id = ${value}`,
   nameFolded: (value: string) => `g.name_folded = ${value}`,
   externalId: (value: string) => `g.external_id = ${value}`,
-  memberId: (value: string) =>
-    `g.group_id in (select m.group_id from auth.group_members m where m.organization = $1 and m.user_id = ${value})`,
+  memberIds: (value: string) => `g.group_id in (
+    select m.group_id from auth.group_members m where m.organization = $1 and m.user_id = any(${value}::uuid[])
+    group by m.group_id having count(distinct m.user_id) = cardinality(${value}::uuid[]))`,
 };
 
 /** The condition varies, because one for all filters would get a plan without an index. */

@@ -24,14 +24,15 @@ export function lookUpScimToken(digest: Buffer): Statement<{ organization: strin
   };
 }
 
-/** No row once the token is revoked, or its organization's deletion has begun. */
+/** No row once the token is revoked, or its organization is suspended or its deletion has begun. */
 export function findLiveScimToken(organization: string, tokenId: string): Statement<{ usageIsStale: boolean }> {
   return {
     name: 'find_live_scim_token',
     row: { usageIsStale: column.boolean },
     text: `select (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.scim_tokens t join auth.organizations o using (organization)
-      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null and o.erasing_at is null`,
+      where t.organization = $1 and t.token_id = $2 and t.revoked_at is null
+        and o.erasing_at is null and o.suspended_at is null`,
     values: [organization, tokenId],
   };
 }
@@ -50,19 +51,27 @@ interface NewScimToken extends Pick<ScimTokenRow, 'tokenId' | 'label'> {
   digest: Buffer;
 }
 
-export async function insertScimToken(query: Query, organization: string, token: NewScimToken): Promise<ScimTokenRow> {
-  await query({
+/** @returns undefined if the digest is that of another token, maybe of another organization: the caller must then roll back */
+export async function insertScimToken(
+  query: Query,
+  organization: string,
+  token: NewScimToken,
+): Promise<ScimTokenRow | undefined> {
+  const [claimed] = await query({
     name: 'insert_scim_token_directory',
-    text: 'insert into auth.scim_token_directory (digest, organization, token_id) values ($1, $2, $3)',
+    row: { tokenId: column.text },
+    text: `insert into auth.scim_token_directory (digest, organization, token_id) values ($1, $2, $3)
+      on conflict do nothing returning token_id as "tokenId"`,
     values: [token.digest, organization, token.tokenId],
   });
+  if (!claimed) return undefined;
   const [row] = await query({
     name: 'insert_scim_token',
     row: SCIM_TOKEN,
     text: `insert into auth.scim_tokens (organization, token_id, digest, label) values ($1, $2, $3, $4) returning ${COLUMNS}`,
     values: [organization, token.tokenId, token.digest, token.label],
   });
-  return row!;
+  return row;
 }
 
 export function listScimTokens(organization: string): Statement<ScimTokenRow> {
@@ -82,5 +91,30 @@ export function revokeScimToken(organization: string, tokenId: string): Statemen
     text: `update auth.scim_tokens set revoked_at = least(revoked_at, now())
       where organization = $1 and token_id = $2 returning ${COLUMNS}`,
     values: [organization, tokenId],
+  };
+}
+
+const SCIM_TOKEN_DIGEST = {
+  tokenId: column.text,
+  digest: column.bytes,
+  label: column.text,
+  revokedAt: column.timestamp.orNull,
+};
+export type ScimTokenDigestRow = column.RowOf<typeof SCIM_TOKEN_DIGEST>;
+
+export function listScimTokenDigests(organization: string): Statement<ScimTokenDigestRow> {
+  return {
+    name: 'list_scim_token_digests',
+    row: SCIM_TOKEN_DIGEST,
+    text: `select ${column.selectList(SCIM_TOKEN_DIGEST)} from auth.scim_tokens where organization = $1 order by created_at, token_id`,
+    values: [organization],
+  };
+}
+
+export function renameScimToken(organization: string, tokenId: string, label: string): Statement {
+  return {
+    name: 'rename_scim_token',
+    text: 'update auth.scim_tokens set label = $3 where organization = $1 and token_id = $2',
+    values: [organization, tokenId, label],
   };
 }

@@ -45,6 +45,16 @@ export function listUsers(organization: string): Statement<UserRow> {
   };
 }
 
+/** Leaves out users whose deletion has begun. */
+export function listPresentUsers(organization: string): Statement<UserRow> {
+  return {
+    name: 'list_present_users',
+    row: USER,
+    text: `select ${COLUMNS} from auth.users where organization = $1 and erasing_at is null order by email_folded`,
+    values: [organization],
+  };
+}
+
 const USER_BY_EMAIL = {
   userId: column.uuid,
   email: column.text,

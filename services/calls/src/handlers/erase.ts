@@ -1,8 +1,8 @@
 import { FIRST_TEXT, once } from '@crs/records/erase-steps';
 import { eraseRpc } from '@crs/records/erasure';
 import type { RecordContext } from '@crs/records/record-service';
-import { eraseCalls, eraseChanges, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
-import { appendChanges } from '../store/feed.ts';
+import { eraseCalls, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
+import { feed } from '../store/feed.ts';
 
 /** Bounds how long readers wait for a transaction of deletions. */
 const CALLS_AT_ONCE = 1_000;
@@ -14,16 +14,17 @@ export function erase(context: RecordContext) {
       case 'organization':
         return [
           all(FIRST_TEXT, eraseCalls),
-          all(FIRST_TEXT, eraseChanges),
+          all(FIRST_TEXT, feed.eraseChanges),
           once(() => locked((query) => eraseRest(query, organization))),
+          once(() => locked((query) => query(feed.erase(organization)))),
         ];
       case 'projectId':
         return [
           () =>
             locked(async (query, now) => {
               const erased = await query(eraseProjectCalls(organization, target.value, CALLS_AT_ONCE));
-              const moved = erased.map(({ callId }) => ({ callId, changedAt: now, deleted: true }));
-              await appendChanges(query, organization, moved, now);
+              const moved = erased.map(({ callId }) => ({ recordId: callId, changedAt: now, deleted: true }));
+              await feed.append(query, organization, moved, now);
               return erased.length;
             }),
         ];

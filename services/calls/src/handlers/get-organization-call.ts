@@ -1,11 +1,11 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/records/record-service';
+import { toBytes } from '@crs/records/response-json';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderDetail } from '../domain/stored-json/index.ts';
-import { toBytes } from '../domain/response-json.ts';
 import { fieldMaskOf, includeOf } from '../domain/view.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';

@@ -1,12 +1,12 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/records/record-service';
+import { toBytes } from '@crs/records/response-json';
 import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderToolResult } from '../domain/stored-json/index.ts';
-import { toBytes } from '../domain/response-json.ts';
 import { getUserCall as selectUserCall } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {

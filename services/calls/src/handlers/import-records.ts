@@ -13,6 +13,7 @@ import {
   sortByLine,
   type Stored,
 } from '@crs/records/import-batch';
+import { MovedRecords } from '@crs/records/feed/moved';
 import { lockImports } from '@crs/records/lock-imports';
 import type { RecordContext } from '@crs/records/record-service';
 import { transactIf } from '@crs/records/transact-if';
@@ -23,7 +24,7 @@ import type { ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
 import type { CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type Changes, type PreparedCall, type StagedCall } from '../domain/changes.ts';
-import { appendChanges } from '../store/feed.ts';
+import { feed } from '../store/feed.ts';
 import {
   deleteCalls,
   discardPlans,
@@ -72,7 +73,7 @@ export function imports({ importDb, auth }: RecordContext) {
       const [lock] = await query(lockImports('calls', organization));
       lockedSince['imports'] = performance.now();
       const time = lock!.now;
-      const moved = new Map<string, Moved>();
+      const moved = new MovedRecords();
       for (const segment of await splitBatch(query, organization, staged)) {
         const merged = await mergeCalls(query, organization, segment, (request) => auth.describeReferences(request, call));
         // A merged call isn't what any line says, so no line repeats it.
@@ -95,9 +96,8 @@ export function imports({ importDb, auth }: RecordContext) {
         errors.push(...merged.errors, ...unknown);
       }
       lockedSince['feed'] = performance.now();
-      const entries = [...moved].map(([callId, { deleted }]) => ({ callId, changedAt: time, deleted }));
       // The transaction's last work.
-      await appendChanges(query, organization, entries, time);
+      await feed.append(query, organization, moved.at(time), time);
       return { ...counts, errors: sortByLine(errors) };
     };
     const response = await transactIf(importDb, { ...scope, deadline }, work, (stored) => isCommitted(mode, stored));
@@ -132,24 +132,11 @@ function isPrepared(record: CallDeletion | PreparedCall | StagedCall | Merge): r
   return 'row' in record;
 }
 
-/** How a batch moves a call in the feed. */
-interface Moved {
-  deleted: boolean;
-  /** The call isn't stored before the batch, so its deletion isn't a change. */
-  isNew: boolean;
-}
-
 /** Adds the changes of a segment to those of earlier ones. */
-function addMoved(moved: Map<string, Moved>, { deleted, detailChanged, replaced }: Changes): void {
+function addMoved(moved: MovedRecords, { deleted, detailChanged, replaced }: Changes): void {
   const stored = new Set(replaced);
-  for (const callId of deleted) {
-    if (moved.get(callId)?.isNew) moved.delete(callId);
-    else moved.set(callId, { deleted: true, isNew: false });
-  }
-  for (const callId of detailChanged) {
-    const isNew = moved.get(callId)?.isNew ?? !stored.has(callId);
-    moved.set(callId, { deleted: false, isNew });
-  }
+  for (const callId of deleted) moved.delete(callId);
+  for (const callId of detailChanged) moved.change(callId, stored.has(callId));
 }
 
 async function lineHashesOf(lines: ImportLine[]): Promise<Map<number, Buffer>> {

@@ -9,8 +9,8 @@ import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
 import { imports } from './import-records.ts';
+import { listChanges } from './list-changes.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
-import { listOrganizationChanges } from './list-organization-changes.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
 
@@ -18,7 +18,6 @@ import { listUserCalls } from './list-user-calls.ts';
 const FROM: From<CallsServiceService> = {
   listOrganizationCalls: ['api-gateway'],
   getOrganizationCall: ['api-gateway'],
-  listOrganizationChanges: ['api-gateway'],
   listUserCalls: ['tool-gateway'],
   getUserCall: ['tool-gateway'],
   listProjectSegments: ['tool-gateway'],
@@ -30,11 +29,11 @@ export function internalServices(context: RecordContext) {
     bind(CallsServiceService, FROM, {
       listOrganizationCalls: listOrganizationCalls(context),
       getOrganizationCall: getOrganizationCall(context),
-      listOrganizationChanges: listOrganizationChanges(context),
       listUserCalls: listUserCalls(context),
       getUserCall: getUserCall(context),
       listProjectSegments: listProjectSegments(context),
     }),
+    listChanges(context),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }

@@ -1,12 +1,13 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
+import { countFitting } from '@crs/records/feed/details';
 import type { RecordContext } from '@crs/records/record-service';
+import { renderList, toBytes } from '@crs/records/response-json';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderDetail, renderListItem } from '../domain/stored-json/index.ts';
-import { renderList, toBytes } from '../domain/response-json.ts';
 import { fieldMaskOf, includeOf } from '../domain/view.ts';
-import { callOf, countFitting } from '../store/details.ts';
+import { callOf } from '../store/details.ts';
 import { listCalls, listDetails, type CallsPage } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 

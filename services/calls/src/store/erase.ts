@@ -5,11 +5,10 @@ import { deleteNext } from '@crs/kit/data/delete-next';
 // The caller holds the import lock, so no import writes concurrently.
 
 export const eraseCalls = deleteNext({ name: 'erase_all_calls', table: 'calls.calls', key: 'call_id' });
-export const eraseChanges = deleteNext({ name: 'erase_all_changes', table: 'calls.changes', key: 'call_id' });
 
 /** Deletes the organization's few other rows, including its name secret. */
 export async function eraseRest(query: Query, organization: string): Promise<void> {
-  for (const table of ['call_days', 'name_secrets', 'feeds']) {
+  for (const table of ['call_days', 'name_secrets']) {
     await query({
       name: `erase_all_${table}`,
       text: `delete from calls.${table} where organization = $1`,

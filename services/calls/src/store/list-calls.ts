@@ -1,6 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
+import { detailsSql, measuredColumns } from '@crs/records/feed/details';
+import { callParameters, CALLS, type Seen } from './details.ts';
 
 const ROW = {
   /** Null, like `listItemJson`, in the single row of an empty page, which has only the total. */
@@ -10,7 +11,7 @@ const ROW = {
 };
 
 const DETAIL_ROW = {
-  ...DETAILS,
+  ...measuredColumns(CALLS),
   /** Set even if the details were not read, because together they are too long for a page; null in the single row of an empty page. */
   callId: column.text.orNull,
   total: column.integer,
@@ -81,11 +82,11 @@ const DETAILS_OF_CHANGED_PAGE = withDetails(KEYS_OF_CHANGED_PAGE, '(select count
 
 /** @param first see {@link detailsSql} */
 function withDetails(keys: string, total: string, first: number): string {
-  const details = detailsSql('positions', first, 'read none');
+  const details = detailsSql(CALLS, 'positions', first, 'read none');
   return `${keys},
-    positions as (select call_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
+    positions as (select call_id as record_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
     ${details.measured}
-    select t.total, m.call_id as "callId", ${details.columns} from ${total} t left join measured m on true
+    select t.total, m.record_id as "callId", ${details.columns} from ${total} t left join measured m on true
     order by m.position`;
 }
 

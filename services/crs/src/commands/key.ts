@@ -1,7 +1,8 @@
+import { createApiKey, digestOf } from '@crs/kit/api-key';
 import { Option, type Command } from 'commander';
 import { duration, names } from '../arguments.ts';
-import { connected, tenantCommand, type TenantOptions } from '../command.ts';
-import { timestamp, layOutWithSecret, show, toJson } from '../output.ts';
+import { command, connected, tenantCommand, type TenantOptions } from '../command.ts';
+import { timestamp, layOutWithSecret, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../prompt.ts';
 
 /** `crs key`: API keys of an organization. */
@@ -39,6 +40,14 @@ export function keyCommands(program: Command): void {
           show(options, value, () => layOutWithSecret(value, 'key'));
         }),
     );
+
+  command(key, 'generate', 'make a key and its SHA-256 for the file of `crs apply`, without an installation; shown this once')
+    .addHelpText('after', '\nThe key is valid once an applied file has its SHA-256, as a key or as a SCIM token.')
+    .action((options: OutputOptions) => {
+      const secret = createApiKey();
+      const value = { key: secret, sha256: digestOf(secret).toString('hex') };
+      show(options, value, () => layOutWithSecret(value, 'key'));
+    });
 
   tenantCommand(key, 'list', 'list API keys, newest first, revoked ones included').action((options: TenantOptions) =>
     connected(async ({ auth, operator }) => {

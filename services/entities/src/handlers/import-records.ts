@@ -13,6 +13,7 @@ import {
   sortByLine,
   type Stored,
 } from '@crs/records/import-batch';
+import { MovedRecords } from '@crs/records/feed/moved';
 import { lockImports } from '@crs/records/lock-imports';
 import type { Merge } from '@crs/records/merge';
 import { missing } from '@crs/records/missing-reference';
@@ -22,6 +23,7 @@ import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports'
 import { exportLine } from './export-line.ts';
 import { changesOf } from '../domain/import-changes.ts';
 import { lineReader, type EntityLine } from '../domain/import-records.ts';
+import { feed } from '../store/feed.ts';
 import { deleteEntities, findEntities, findLengths, findStored, putEntities } from '../store/entities.ts';
 
 type Lines = NumberedRecord<EntityLine | Merge>[];
@@ -35,19 +37,25 @@ export function imports({ importDb, auth }: RecordContext) {
     if (lines.length === 0 || isRefused(mode, errors)) return { ...counts, errors };
     const work = async (query: Query) => {
       const [lock] = await query(lockImports('entities', organization));
+      const time = lock!.now;
+      const moved = new MovedRecords();
       for (const segment of await split(query, organization, lines)) {
         const merged = await merge(query, organization, segment);
         // Called under the lock, so that a later erasure of a project finds the entities that this import writes.
         const { known, unknown } = await resolve(merged.lines, call, mode);
         const stored = await query(findStored(organization, [...new Set(known.map(({ id }) => id))]));
-        const { accepted, created, deleted, written } = changesOf(known, stored, lock!.now);
+        const { accepted, created, deleted, written } = changesOf(known, stored, time);
         if (deleted.length > 0) await query(deleteEntities(organization, deleted));
         if (written.length > 0) await query(putEntities(organization, written));
+        const storedIds = new Set(stored.map(({ entityId }) => entityId));
+        for (const entityId of deleted) moved.delete(entityId);
+        for (const { entityId } of written) moved.change(entityId, storedIds.has(entityId));
         counts.accepted += accepted;
         counts.created += created;
         counts.unchanged += known.length - accepted;
         errors.push(...merged.errors, ...unknown);
       }
+      await feed.append(query, organization, moved.at(time), time);
       return { ...counts, errors: sortByLine(errors) };
     };
     return transactIf(importDb, scope, work, (stored) => isCommitted(mode, stored));

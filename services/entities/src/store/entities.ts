@@ -40,14 +40,23 @@ export function findStored(organization: string, entityIds: string[]): Statement
 }
 
 const LENGTH = { id: column.uuid, length: column.integer };
-const TEXTS = Object.entries(ENTITY).flatMap(([name, { oids }]) => (oids === column.text.oids ? column.snakeCase(name) : []));
+/** The columns whose lengths add up to that of an entity. */
+export const TEXTS = [
+  'name',
+  'entityType',
+  'category',
+  'competitorTier',
+  'description',
+  'overview',
+  'domain',
+] as const satisfies (keyof typeof ENTITY)[];
 
 /** The lengths of the texts of stored entities, in bytes. */
 export function findLengths(organization: string, entityIds: string[]): Statement<column.RowOf<typeof LENGTH>> {
   return {
     name: 'find_entity_lengths',
     row: LENGTH,
-    text: `select e.entity_id as id, ${TEXTS.map((name) => `coalesce(octet_length(e.${name}), 0)`).join(' + ')} as length
+    text: `select e.entity_id as id, ${TEXTS.map((name) => `coalesce(octet_length(e.${column.snakeCase(name)}), 0)`).join(' + ')} as length
       from unnest($2::uuid[]) as requested (entity_id) cross join lateral (
         select * from entities.entities where organization = $1 and entity_id = requested.entity_id limit 1) e`,
     values: [organization, entityIds],
@@ -64,15 +73,28 @@ export function deleteEntities(organization: string, entityIds: string[]): State
 
 export const eraseEntities = deleteNext({ name: 'erase_entities', table: 'entities.entities', key: 'entity_id' });
 
-export function eraseProjectEntities(organization: string, projectId: string): Statement {
+const ERASED = { entityId: column.uuid };
+
+/** Deletes up to `atMost` entities of a project. Returns their ids. */
+export function eraseProjectEntities(
+  organization: string,
+  projectId: string,
+  atMost: number,
+): Statement<column.RowOf<typeof ERASED>> {
   return {
     name: 'erase_project_entities',
-    text: 'delete from entities.entities where organization = $1 and project_id = $2',
-    values: [organization, projectId],
+    row: ERASED,
+    text: `with first as (
+        select entity_id from entities.entities where organization = $1 and project_id = $2
+        order by created_at desc, entity_id desc limit $3
+      )
+      delete from entities.entities e using first where e.organization = $1 and e.entity_id = first.entity_id
+      returning e.entity_id as "entityId"`,
+    values: [organization, projectId, atMost],
   };
 }
 
-const EXPORTED_ENTITY = { ...ENTITY, projectId: column.uuid };
+export const EXPORTED_ENTITY = { ...ENTITY, projectId: column.uuid };
 export type ExportedEntity = column.RowOf<typeof EXPORTED_ENTITY>;
 
 /** Whole entities. */

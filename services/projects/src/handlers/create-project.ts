@@ -9,6 +9,7 @@ import { bodyHash, parseNewProject, type NewProject } from '../domain/new-projec
 import { toProject, type StoredResponse, type StoredPerson } from '../domain/stored-response.ts';
 import { findBillingOffice } from '../store/billing-offices.ts';
 import { expireLease, storeResponse, lockKey, release, reserve } from '../store/creations.ts';
+import { feed } from '../store/feed.ts';
 import { putProjects } from '../store/projects.ts';
 
 /** Releasing a key has its own timeout, because the failure before it may have used up the call's. */
@@ -65,8 +66,10 @@ export function createProject({ db, auth, log }: RecordContext, pruneOnRead: (sc
           // A second request has created the project, which may have changed since, so it isn't written again.
           if (creation.response) return { project: toProject(creation.response), replayed: true };
           const { lead: _lead, members: _members, ...row } = response;
-          await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
+          const createdAt = new Date(row.createdAt);
+          await query(putProjects(organization, [{ ...row, isArchived: false, createdAt }]));
           await query(storeResponse(organization, key, response));
+          await feed.append(query, organization, [{ recordId: projectId, changedAt: createdAt, deleted: false }], new Date());
           return { project: toProject(response), replayed: false };
         });
       } catch (error) {

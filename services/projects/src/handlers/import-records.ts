@@ -12,6 +12,7 @@ import {
   sortByLine,
   type Stored,
 } from '@crs/records/import-batch';
+import { MovedRecords } from '@crs/records/feed/moved';
 import { lockImports } from '@crs/records/lock-imports';
 import type { Merge } from '@crs/records/merge';
 import { missing } from '@crs/records/missing-reference';
@@ -20,6 +21,7 @@ import { transactIf } from '@crs/records/transact-if';
 import { ServiceError } from '@crs/kit/errors';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import { lineReader, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
+import { feed } from '../store/feed.ts';
 import { storeOffices, storeProjects, supposeOffices, type Batch } from './store-projects.ts';
 
 type AnyRecord = BillingOfficeRecord | ProjectRecord | Merge;
@@ -42,6 +44,7 @@ export function imports({ importDb, auth }: RecordContext) {
         query,
         organization: scope.organization,
         time: lock!.now,
+        moved: new MovedRecords(),
         supposed: new Set(supposed.projectIds),
         counts,
         putGrants: async (grants) =>
@@ -53,6 +56,7 @@ export function imports({ importDb, auth }: RecordContext) {
         if (isOffices(run)) await storeOffices(batch, run);
         else await storeProjects(batch, run as NumberedRecord<ProjectRecord | Merge>[]);
       }
+      await feed.append(query, batch.organization, batch.moved.at(batch.time), batch.time);
       return { ...counts, errors: sortByLine(counts.errors) };
     };
     return transactIf(importDb, scope, work, (stored) => isCommitted(mode, stored));

@@ -14,6 +14,8 @@ import { findReferences } from './find-references.ts';
 import { getProject } from './get-project.ts';
 import { imports } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
+import { listChanges } from './list-changes.ts';
+import { listOrganizationProjects } from './list-organization-projects.ts';
 import { listProjects } from './list-projects.ts';
 import { listUserProjects } from './list-user-projects.ts';
 
@@ -22,6 +24,7 @@ const FROM: From<ProjectsServiceService> = {
   listBillingOffices: ['api-gateway'],
   createProject: ['api-gateway'],
   getProject: ['api-gateway'],
+  listOrganizationProjects: ['api-gateway'],
   listUserProjects: ['tool-gateway'],
 };
 
@@ -33,8 +36,10 @@ export function internalServices(context: RecordContext) {
       listBillingOffices: listBillingOffices(context, pruneOnRead),
       createProject: createProject(context, pruneOnRead),
       getProject: getProject(context, pruneOnRead),
+      listOrganizationProjects: listOrganizationProjects(context),
       listUserProjects: listUserProjects(context),
     }),
+    listChanges(context),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import type { GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import { applyMerges, mergedIds, segmentsOf } from '@crs/records/apply-merges';
+import type { MovedRecords } from '@crs/records/feed/moved';
 import { type NumberedRecord, refused, type Stored } from '@crs/records/import-batch';
 import { isMerge, type Merge } from '@crs/records/merge';
 import { missing } from '@crs/records/missing-reference';
@@ -19,6 +20,8 @@ export interface Batch {
   organization: string;
   /** The time of the import. */
   time: Date;
+  /** The projects that are written, for the feed of changes. */
+  moved: MovedRecords;
   /** Ids of projects that a check takes for stored. */
   supposed: ReadonlySet<string>;
   counts: Stored;
@@ -84,7 +87,7 @@ function keptOf(segment: MergeableLines): Map<number, Kept> {
 
 /** Stores the grants in auth before the projects, so that no project exists without the people who may see it. */
 async function storeWhole(batch: Batch, lines: ProjectLines, kept: Map<number, Kept>): Promise<void> {
-  const { query, organization, time, supposed, counts, putGrants } = batch;
+  const { query, organization, time, moved, supposed, counts, putGrants } = batch;
   const offices = new Set((await query(listBillingOffices(organization))).map((office) => office.name));
   const known = lines.filter(({ number, record }) => {
     if (record.billing_office_name === null || offices.has(record.billing_office_name)) return true;
@@ -109,6 +112,7 @@ async function storeWhole(batch: Batch, lines: ProjectLines, kept: Map<number, K
     if (differs) {
       rows.set(record.id, row);
       written.add(record.id);
+      moved.change(record.id, before !== undefined);
     }
     if (differs || changed) counts.accepted++;
     else counts.unchanged++;

@@ -53,16 +53,24 @@ export const putProjects = upsert({ name: 'put_projects', table: 'projects.proje
 
 export const eraseProjects = deleteNext({ name: 'erase_projects', table: 'projects.projects', key: 'project_id' });
 
-export async function eraseProject(query: Query, organization: string, projectId: string): Promise<void> {
+const ERASED = { projectId: column.uuid };
+
+/** Erases a project and its creation. Returns the project's id, or no row if it isn't stored. */
+export async function eraseProject(
+  query: Query,
+  organization: string,
+  projectId: string,
+): Promise<column.RowOf<typeof ERASED>[]> {
   const values = [organization, projectId];
   await query({
     name: 'erase_project_creations',
     text: 'delete from projects.creations where organization = $1 and project_id = $2',
     values,
   });
-  await query({
+  return query({
     name: 'erase_project',
-    text: 'delete from projects.projects where organization = $1 and project_id = $2',
+    row: ERASED,
+    text: `delete from projects.projects where organization = $1 and project_id = $2 returning ${column.selectList(ERASED)}`,
     values,
   });
 }

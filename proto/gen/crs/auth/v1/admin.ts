@@ -684,6 +684,89 @@ export interface ListedScimGroupMap {
   members?: number | undefined;
 }
 
+export interface ApplyTenantRequest {
+  /** One organization of the file of `crs apply`, in JSON, which `crs apply --schema` describes. */
+  stateJson: Buffer;
+  /** The content of the file that `oidc.client_secret_file` names. */
+  oidcClientSecret?:
+    | string
+    | undefined;
+  /** Also revokes, unmaps and disables what the state's lists lack. */
+  prune: boolean;
+  /** Changes nothing, and returns what would change. */
+  plan: boolean;
+  /** Applies only this plan. Empty: any. */
+  planId: string;
+}
+
+export interface ApplyTenantResponse {
+  /** In a stable order. */
+  changes: TenantChange[];
+  /** Parts of the state that wait for something, and change nothing until then. */
+  notes: TenantNote[];
+  /** Identifies the changes. */
+  planId: string;
+}
+
+/** A change of an organization, or of one of its keys, SCIM tokens, group maps or users. */
+export interface TenantChange {
+  /** `add`, `change` or `remove`: a key or SCIM token is revoked, a group unmapped, a user disabled. */
+  action: string;
+  /** `organization`, `key`, `scim_token`, `group_map` or `user`. */
+  type: string;
+  /** For people, such as a label and a part of the digest. */
+  name: string;
+  settings: SettingChange[];
+}
+
+/** A part of a desired state that waits for something. */
+export interface TenantNote {
+  /** Path in the state. */
+  field: string;
+  message: string;
+}
+
+export interface ExportTenantRequest {
+}
+
+export interface ExportTenantResponse {
+  /** One organization of the file of `crs apply`, in JSON. */
+  stateJson: Buffer;
+}
+
+export interface ReviewAccessRequest {
+  /** The `next` of the previous page. Empty: the first page. */
+  after: string;
+}
+
+export interface ReviewAccessResponse {
+  accesses: Access[];
+  /** Empty on the last page. */
+  next: string;
+}
+
+/** What somebody or something may see, by one way. */
+export interface Access {
+  /** `user`, `key` or `scim_token`. */
+  kind: string;
+  /** The user's e-mail, or the id and label of the key or SCIM token. */
+  who: string;
+  /** Empty: a key or SCIM token has no projects, and a user without one sees only the calls that they conducted. */
+  projectId: string;
+  /** `creator`, `lead` or `member`; the rights of a key. */
+  role: string;
+  /** `records` or `directory` for a role, `operator` for a key or SCIM token. */
+  source: string;
+  /** The groups of the directory, or the operator in the audit trail. Empty: not known. */
+  givenBy: string;
+  /** Absent: not known. */
+  since:
+    | Date
+    | undefined;
+  /** When the user, the key or the SCIM token was last used. Absent: never. */
+  lastUsedAt: Date | undefined;
+}
+
 export interface RotateTokenKeyRequest {
 }
 
@@ -6895,6 +6978,941 @@ export const ListedScimGroupMap: MessageFns<ListedScimGroupMap> = {
   },
 };
 
+function createBaseApplyTenantRequest(): ApplyTenantRequest {
+  return { stateJson: Buffer.alloc(0), oidcClientSecret: undefined, prune: false, plan: false, planId: "" };
+}
+
+export const ApplyTenantRequest: MessageFns<ApplyTenantRequest> = {
+  encode(message: ApplyTenantRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stateJson.length !== 0) {
+      writer.uint32(10).bytes(message.stateJson);
+    }
+    if (message.oidcClientSecret !== undefined) {
+      writer.uint32(18).string(message.oidcClientSecret);
+    }
+    if (message.prune !== false) {
+      writer.uint32(24).bool(message.prune);
+    }
+    if (message.plan !== false) {
+      writer.uint32(32).bool(message.plan);
+    }
+    if (message.planId !== "") {
+      writer.uint32(42).string(message.planId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyTenantRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApplyTenantRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stateJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.oidcClientSecret = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.prune = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.plan = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.planId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ApplyTenantRequest {
+    return {
+      stateJson: isSet(object.stateJson)
+        ? Buffer.from(bytesFromBase64(object.stateJson))
+        : isSet(object.state_json)
+        ? Buffer.from(bytesFromBase64(object.state_json))
+        : Buffer.alloc(0),
+      oidcClientSecret: isSet(object.oidcClientSecret)
+        ? globalThis.String(object.oidcClientSecret)
+        : isSet(object.oidc_client_secret)
+        ? globalThis.String(object.oidc_client_secret)
+        : undefined,
+      prune: isSet(object.prune) ? globalThis.Boolean(object.prune) : false,
+      plan: isSet(object.plan) ? globalThis.Boolean(object.plan) : false,
+      planId: isSet(object.planId)
+        ? globalThis.String(object.planId)
+        : isSet(object.plan_id)
+        ? globalThis.String(object.plan_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ApplyTenantRequest): unknown {
+    const obj: any = {};
+    if (message.stateJson.length !== 0) {
+      obj.stateJson = base64FromBytes(message.stateJson);
+    }
+    if (message.oidcClientSecret !== undefined) {
+      obj.oidcClientSecret = message.oidcClientSecret;
+    }
+    if (message.prune !== false) {
+      obj.prune = message.prune;
+    }
+    if (message.plan !== false) {
+      obj.plan = message.plan;
+    }
+    if (message.planId !== "") {
+      obj.planId = message.planId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ApplyTenantRequest>): ApplyTenantRequest {
+    return ApplyTenantRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ApplyTenantRequest>): ApplyTenantRequest {
+    const message = createBaseApplyTenantRequest();
+    message.stateJson = object.stateJson ?? Buffer.alloc(0);
+    message.oidcClientSecret = object.oidcClientSecret ?? undefined;
+    message.prune = object.prune ?? false;
+    message.plan = object.plan ?? false;
+    message.planId = object.planId ?? "";
+    return message;
+  },
+};
+
+function createBaseApplyTenantResponse(): ApplyTenantResponse {
+  return { changes: [], notes: [], planId: "" };
+}
+
+export const ApplyTenantResponse: MessageFns<ApplyTenantResponse> = {
+  encode(message: ApplyTenantResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.changes) {
+      TenantChange.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.notes) {
+      TenantNote.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.planId !== "") {
+      writer.uint32(26).string(message.planId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyTenantResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApplyTenantResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.changes.push(TenantChange.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.notes.push(TenantNote.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.planId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ApplyTenantResponse {
+    return {
+      changes: globalThis.Array.isArray(object?.changes)
+        ? object.changes.map((e: any) => TenantChange.fromJSON(e))
+        : [],
+      notes: globalThis.Array.isArray(object?.notes) ? object.notes.map((e: any) => TenantNote.fromJSON(e)) : [],
+      planId: isSet(object.planId)
+        ? globalThis.String(object.planId)
+        : isSet(object.plan_id)
+        ? globalThis.String(object.plan_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ApplyTenantResponse): unknown {
+    const obj: any = {};
+    if (message.changes?.length) {
+      obj.changes = message.changes.map((e) => TenantChange.toJSON(e));
+    }
+    if (message.notes?.length) {
+      obj.notes = message.notes.map((e) => TenantNote.toJSON(e));
+    }
+    if (message.planId !== "") {
+      obj.planId = message.planId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ApplyTenantResponse>): ApplyTenantResponse {
+    return ApplyTenantResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ApplyTenantResponse>): ApplyTenantResponse {
+    const message = createBaseApplyTenantResponse();
+    message.changes = object.changes?.map((e) => TenantChange.fromPartial(e)) || [];
+    message.notes = object.notes?.map((e) => TenantNote.fromPartial(e)) || [];
+    message.planId = object.planId ?? "";
+    return message;
+  },
+};
+
+function createBaseTenantChange(): TenantChange {
+  return { action: "", type: "", name: "", settings: [] };
+}
+
+export const TenantChange: MessageFns<TenantChange> = {
+  encode(message: TenantChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.type !== "") {
+      writer.uint32(18).string(message.type);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    for (const v of message.settings) {
+      SettingChange.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TenantChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTenantChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.type = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.settings.push(SettingChange.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TenantChange {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      type: isSet(object.type) ? globalThis.String(object.type) : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      settings: globalThis.Array.isArray(object?.settings)
+        ? object.settings.map((e: any) => SettingChange.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: TenantChange): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.type !== "") {
+      obj.type = message.type;
+    }
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.settings?.length) {
+      obj.settings = message.settings.map((e) => SettingChange.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TenantChange>): TenantChange {
+    return TenantChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TenantChange>): TenantChange {
+    const message = createBaseTenantChange();
+    message.action = object.action ?? "";
+    message.type = object.type ?? "";
+    message.name = object.name ?? "";
+    message.settings = object.settings?.map((e) => SettingChange.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTenantNote(): TenantNote {
+  return { field: "", message: "" };
+}
+
+export const TenantNote: MessageFns<TenantNote> = {
+  encode(message: TenantNote, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.message !== "") {
+      writer.uint32(18).string(message.message);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TenantNote {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTenantNote();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.message = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TenantNote {
+    return {
+      field: isSet(object.field) ? globalThis.String(object.field) : "",
+      message: isSet(object.message) ? globalThis.String(object.message) : "",
+    };
+  },
+
+  toJSON(message: TenantNote): unknown {
+    const obj: any = {};
+    if (message.field !== "") {
+      obj.field = message.field;
+    }
+    if (message.message !== "") {
+      obj.message = message.message;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TenantNote>): TenantNote {
+    return TenantNote.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TenantNote>): TenantNote {
+    const message = createBaseTenantNote();
+    message.field = object.field ?? "";
+    message.message = object.message ?? "";
+    return message;
+  },
+};
+
+function createBaseExportTenantRequest(): ExportTenantRequest {
+  return {};
+}
+
+export const ExportTenantRequest: MessageFns<ExportTenantRequest> = {
+  encode(_: ExportTenantRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportTenantRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportTenantRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ExportTenantRequest {
+    return {};
+  },
+
+  toJSON(_: ExportTenantRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ExportTenantRequest>): ExportTenantRequest {
+    return ExportTenantRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ExportTenantRequest>): ExportTenantRequest {
+    const message = createBaseExportTenantRequest();
+    return message;
+  },
+};
+
+function createBaseExportTenantResponse(): ExportTenantResponse {
+  return { stateJson: Buffer.alloc(0) };
+}
+
+export const ExportTenantResponse: MessageFns<ExportTenantResponse> = {
+  encode(message: ExportTenantResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stateJson.length !== 0) {
+      writer.uint32(10).bytes(message.stateJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportTenantResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportTenantResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stateJson = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ExportTenantResponse {
+    return {
+      stateJson: isSet(object.stateJson)
+        ? Buffer.from(bytesFromBase64(object.stateJson))
+        : isSet(object.state_json)
+        ? Buffer.from(bytesFromBase64(object.state_json))
+        : Buffer.alloc(0),
+    };
+  },
+
+  toJSON(message: ExportTenantResponse): unknown {
+    const obj: any = {};
+    if (message.stateJson.length !== 0) {
+      obj.stateJson = base64FromBytes(message.stateJson);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ExportTenantResponse>): ExportTenantResponse {
+    return ExportTenantResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExportTenantResponse>): ExportTenantResponse {
+    const message = createBaseExportTenantResponse();
+    message.stateJson = object.stateJson ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseReviewAccessRequest(): ReviewAccessRequest {
+  return { after: "" };
+}
+
+export const ReviewAccessRequest: MessageFns<ReviewAccessRequest> = {
+  encode(message: ReviewAccessRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReviewAccessRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReviewAccessRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReviewAccessRequest {
+    return { after: isSet(object.after) ? globalThis.String(object.after) : "" };
+  },
+
+  toJSON(message: ReviewAccessRequest): unknown {
+    const obj: any = {};
+    if (message.after !== "") {
+      obj.after = message.after;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReviewAccessRequest>): ReviewAccessRequest {
+    return ReviewAccessRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReviewAccessRequest>): ReviewAccessRequest {
+    const message = createBaseReviewAccessRequest();
+    message.after = object.after ?? "";
+    return message;
+  },
+};
+
+function createBaseReviewAccessResponse(): ReviewAccessResponse {
+  return { accesses: [], next: "" };
+}
+
+export const ReviewAccessResponse: MessageFns<ReviewAccessResponse> = {
+  encode(message: ReviewAccessResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.accesses) {
+      Access.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.next !== "") {
+      writer.uint32(18).string(message.next);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReviewAccessResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReviewAccessResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accesses.push(Access.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReviewAccessResponse {
+    return {
+      accesses: globalThis.Array.isArray(object?.accesses) ? object.accesses.map((e: any) => Access.fromJSON(e)) : [],
+      next: isSet(object.next) ? globalThis.String(object.next) : "",
+    };
+  },
+
+  toJSON(message: ReviewAccessResponse): unknown {
+    const obj: any = {};
+    if (message.accesses?.length) {
+      obj.accesses = message.accesses.map((e) => Access.toJSON(e));
+    }
+    if (message.next !== "") {
+      obj.next = message.next;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReviewAccessResponse>): ReviewAccessResponse {
+    return ReviewAccessResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReviewAccessResponse>): ReviewAccessResponse {
+    const message = createBaseReviewAccessResponse();
+    message.accesses = object.accesses?.map((e) => Access.fromPartial(e)) || [];
+    message.next = object.next ?? "";
+    return message;
+  },
+};
+
+function createBaseAccess(): Access {
+  return {
+    kind: "",
+    who: "",
+    projectId: "",
+    role: "",
+    source: "",
+    givenBy: "",
+    since: undefined,
+    lastUsedAt: undefined,
+  };
+}
+
+export const Access: MessageFns<Access> = {
+  encode(message: Access, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== "") {
+      writer.uint32(10).string(message.kind);
+    }
+    if (message.who !== "") {
+      writer.uint32(18).string(message.who);
+    }
+    if (message.projectId !== "") {
+      writer.uint32(26).string(message.projectId);
+    }
+    if (message.role !== "") {
+      writer.uint32(34).string(message.role);
+    }
+    if (message.source !== "") {
+      writer.uint32(42).string(message.source);
+    }
+    if (message.givenBy !== "") {
+      writer.uint32(50).string(message.givenBy);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(toTimestamp(message.since), writer.uint32(58).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Access {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccess();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.who = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.source = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.givenBy = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Access {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      who: isSet(object.who) ? globalThis.String(object.who) : "",
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      source: isSet(object.source) ? globalThis.String(object.source) : "",
+      givenBy: isSet(object.givenBy)
+        ? globalThis.String(object.givenBy)
+        : isSet(object.given_by)
+        ? globalThis.String(object.given_by)
+        : "",
+      since: isSet(object.since) ? fromJsonTimestamp(object.since) : undefined,
+      lastUsedAt: isSet(object.lastUsedAt)
+        ? fromJsonTimestamp(object.lastUsedAt)
+        : isSet(object.last_used_at)
+        ? fromJsonTimestamp(object.last_used_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: Access): unknown {
+    const obj: any = {};
+    if (message.kind !== "") {
+      obj.kind = message.kind;
+    }
+    if (message.who !== "") {
+      obj.who = message.who;
+    }
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.source !== "") {
+      obj.source = message.source;
+    }
+    if (message.givenBy !== "") {
+      obj.givenBy = message.givenBy;
+    }
+    if (message.since !== undefined) {
+      obj.since = message.since.toISOString();
+    }
+    if (message.lastUsedAt !== undefined) {
+      obj.lastUsedAt = message.lastUsedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Access>): Access {
+    return Access.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Access>): Access {
+    const message = createBaseAccess();
+    message.kind = object.kind ?? "";
+    message.who = object.who ?? "";
+    message.projectId = object.projectId ?? "";
+    message.role = object.role ?? "";
+    message.source = object.source ?? "";
+    message.givenBy = object.givenBy ?? "";
+    message.since = object.since ?? undefined;
+    message.lastUsedAt = object.lastUsedAt ?? undefined;
+    return message;
+  },
+};
+
 function createBaseRotateTokenKeyRequest(): RotateTokenKeyRequest {
   return {};
 }
@@ -10440,6 +11458,42 @@ export const AuthAdminServiceService = {
       Buffer.from(ListScimGroupMapsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListScimGroupMapsResponse => ListScimGroupMapsResponse.decode(value),
   },
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant: {
+    path: "/crs.auth.v1.AuthAdminService/ApplyTenant" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ApplyTenantRequest): Buffer => Buffer.from(ApplyTenantRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ApplyTenantRequest => ApplyTenantRequest.decode(value),
+    responseSerialize: (value: ApplyTenantResponse): Buffer => Buffer.from(ApplyTenantResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ApplyTenantResponse => ApplyTenantResponse.decode(value),
+  },
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant: {
+    path: "/crs.auth.v1.AuthAdminService/ExportTenant" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ExportTenantRequest): Buffer => Buffer.from(ExportTenantRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ExportTenantRequest => ExportTenantRequest.decode(value),
+    responseSerialize: (value: ExportTenantResponse): Buffer =>
+      Buffer.from(ExportTenantResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ExportTenantResponse => ExportTenantResponse.decode(value),
+  },
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess: {
+    path: "/crs.auth.v1.AuthAdminService/ReviewAccess" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReviewAccessRequest): Buffer => Buffer.from(ReviewAccessRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReviewAccessRequest => ReviewAccessRequest.decode(value),
+    responseSerialize: (value: ReviewAccessResponse): Buffer =>
+      Buffer.from(ReviewAccessResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReviewAccessResponse => ReviewAccessResponse.decode(value),
+  },
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
@@ -10712,6 +11766,16 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   unmapScimGroup: handleUnaryCall<UnmapScimGroupRequest, UnmapScimGroupResponse>;
   /** Lists what groups are mapped to, by the group's name. */
   listScimGroupMaps: handleUnaryCall<ListScimGroupMapsRequest, ListScimGroupMapsResponse>;
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant: handleUnaryCall<ApplyTenantRequest, ApplyTenantResponse>;
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant: handleUnaryCall<ExportTenantRequest, ExportTenantResponse>;
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess: handleUnaryCall<ReviewAccessRequest, ReviewAccessResponse>;
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
   /**
@@ -11222,6 +12286,58 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListScimGroupMapsResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Brings the organization that the token names to a desired state, in one transaction, and creates it if it doesn't exist. What the state
+   * doesn't name stays. Invalid argument, already exists and failed precondition name the field of the state. Aborted: the organization
+   * changed since it was planned.
+   */
+  applyTenant(
+    request: ApplyTenantRequest,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  applyTenant(
+    request: ApplyTenantRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  applyTenant(
+    request: ApplyTenantRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ApplyTenantResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns the organization that the token names in the form of a desired state, without secrets and users. */
+  exportTenant(
+    request: ExportTenantRequest,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  exportTenant(
+    request: ExportTenantRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  exportTenant(
+    request: ExportTenantRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ExportTenantResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists who may see what of the organization, and by what: users by e-mail with their projects, then keys and SCIM tokens. */
+  reviewAccess(
+    request: ReviewAccessRequest,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
+  ): ClientUnaryCall;
+  reviewAccess(
+    request: ReviewAccessRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
+  ): ClientUnaryCall;
+  reviewAccess(
+    request: ReviewAccessRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReviewAccessResponse) => void,
+  ): ClientUnaryCall;
   /** Does the same as RotateSigningKey for the kind SIGNING_KEY_KIND_TOKEN. */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
@@ -11493,6 +12609,14 @@ export const AuthAdminServiceClient = makeGenericClientConstructor(
   service: typeof AuthAdminServiceService;
   serviceName: string;
 };
+
+function bytesFromBase64(b64: string): Uint8Array {
+  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
+}
+
+function base64FromBytes(arr: Uint8Array): string {
+  return globalThis.Buffer.from(arr).toString("base64");
+}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 

@@ -337,7 +337,7 @@ export interface RecordKeyActionResponse {
 /** An API key, without the key itself. */
 export interface ApiKey {
   keyId: string;
-  /** The first characters, enough to recognize the key. */
+  /** The first characters, enough to recognize the key. If ApplyTenant made it: `sha256:`, and those of its SHA-256. */
   prefix: string;
   label: string;
   createdAt:
@@ -4830,7 +4830,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
     requestStream: false as const,
@@ -5002,7 +5002,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * scope.
    */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
@@ -5153,7 +5153,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the current settings that decide how the caller's organization sees its calls. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
   getViewSettings(
     request: GetViewSettingsRequest,
     callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,

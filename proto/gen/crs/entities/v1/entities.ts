@@ -24,6 +24,28 @@ export const protobufPackage = "crs.entities.v1";
 
 export const protobufFileName = "crs/entities/v1/entities.proto";
 
+export interface ListOrganizationEntitiesRequest {
+  /** From an earlier response. Absent: the first page. A cursor that can't be used is INVALID_ARGUMENT. */
+  cursor?:
+    | string
+    | undefined;
+  /** 1..1000. A page ends before its entities are longer than 8 MiB together, as stored, but never before its first one. */
+  limit: number;
+}
+
+export interface ListOrganizationEntitiesResponse {
+  /** A JSON array of entities, without the fields that the organization may not see. */
+  entitiesJson: Buffer;
+  /** The cursor of the next page. Absent on the last page. */
+  nextCursor?:
+    | string
+    | undefined;
+  /** The number of entities, and the ids of the first and the last one, for the gateway's log. The ids are absent if the page is empty. */
+  entityCount: number;
+  firstEntityId?: string | undefined;
+  lastEntityId?: string | undefined;
+}
+
 export interface ListUserEntitiesRequest {
   /** A UUID in lower case. */
   projectId: string;
@@ -64,6 +86,250 @@ export interface Entity {
   domain?: string | undefined;
   createdAt: Date | undefined;
 }
+
+function createBaseListOrganizationEntitiesRequest(): ListOrganizationEntitiesRequest {
+  return { cursor: undefined, limit: 0 };
+}
+
+export const ListOrganizationEntitiesRequest: MessageFns<ListOrganizationEntitiesRequest> = {
+  encode(message: ListOrganizationEntitiesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.cursor !== undefined) {
+      writer.uint32(10).string(message.cursor);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(16).uint32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationEntitiesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationEntitiesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationEntitiesRequest {
+    return {
+      cursor: isSet(object.cursor) ? globalThis.String(object.cursor) : undefined,
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+    };
+  },
+
+  toJSON(message: ListOrganizationEntitiesRequest): unknown {
+    const obj: any = {};
+    if (message.cursor !== undefined) {
+      obj.cursor = message.cursor;
+    }
+    if (message.limit !== 0) {
+      obj.limit = Math.round(message.limit);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationEntitiesRequest>): ListOrganizationEntitiesRequest {
+    return ListOrganizationEntitiesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationEntitiesRequest>): ListOrganizationEntitiesRequest {
+    const message = createBaseListOrganizationEntitiesRequest();
+    message.cursor = object.cursor ?? undefined;
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseListOrganizationEntitiesResponse(): ListOrganizationEntitiesResponse {
+  return {
+    entitiesJson: Buffer.alloc(0),
+    nextCursor: undefined,
+    entityCount: 0,
+    firstEntityId: undefined,
+    lastEntityId: undefined,
+  };
+}
+
+export const ListOrganizationEntitiesResponse: MessageFns<ListOrganizationEntitiesResponse> = {
+  encode(message: ListOrganizationEntitiesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.entitiesJson.length !== 0) {
+      writer.uint32(10).bytes(message.entitiesJson);
+    }
+    if (message.nextCursor !== undefined) {
+      writer.uint32(18).string(message.nextCursor);
+    }
+    if (message.entityCount !== 0) {
+      writer.uint32(24).uint32(message.entityCount);
+    }
+    if (message.firstEntityId !== undefined) {
+      writer.uint32(34).string(message.firstEntityId);
+    }
+    if (message.lastEntityId !== undefined) {
+      writer.uint32(42).string(message.lastEntityId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationEntitiesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationEntitiesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.entitiesJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.entityCount = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.firstEntityId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastEntityId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationEntitiesResponse {
+    return {
+      entitiesJson: isSet(object.entitiesJson)
+        ? Buffer.from(bytesFromBase64(object.entitiesJson))
+        : isSet(object.entities_json)
+        ? Buffer.from(bytesFromBase64(object.entities_json))
+        : Buffer.alloc(0),
+      nextCursor: isSet(object.nextCursor)
+        ? globalThis.String(object.nextCursor)
+        : isSet(object.next_cursor)
+        ? globalThis.String(object.next_cursor)
+        : undefined,
+      entityCount: isSet(object.entityCount)
+        ? globalThis.Number(object.entityCount)
+        : isSet(object.entity_count)
+        ? globalThis.Number(object.entity_count)
+        : 0,
+      firstEntityId: isSet(object.firstEntityId)
+        ? globalThis.String(object.firstEntityId)
+        : isSet(object.first_entity_id)
+        ? globalThis.String(object.first_entity_id)
+        : undefined,
+      lastEntityId: isSet(object.lastEntityId)
+        ? globalThis.String(object.lastEntityId)
+        : isSet(object.last_entity_id)
+        ? globalThis.String(object.last_entity_id)
+        : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationEntitiesResponse): unknown {
+    const obj: any = {};
+    if (message.entitiesJson.length !== 0) {
+      obj.entitiesJson = base64FromBytes(message.entitiesJson);
+    }
+    if (message.nextCursor !== undefined) {
+      obj.nextCursor = message.nextCursor;
+    }
+    if (message.entityCount !== 0) {
+      obj.entityCount = Math.round(message.entityCount);
+    }
+    if (message.firstEntityId !== undefined) {
+      obj.firstEntityId = message.firstEntityId;
+    }
+    if (message.lastEntityId !== undefined) {
+      obj.lastEntityId = message.lastEntityId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationEntitiesResponse>): ListOrganizationEntitiesResponse {
+    return ListOrganizationEntitiesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationEntitiesResponse>): ListOrganizationEntitiesResponse {
+    const message = createBaseListOrganizationEntitiesResponse();
+    message.entitiesJson = object.entitiesJson ?? Buffer.alloc(0);
+    message.nextCursor = object.nextCursor ?? undefined;
+    message.entityCount = object.entityCount ?? 0;
+    message.firstEntityId = object.firstEntityId ?? undefined;
+    message.lastEntityId = object.lastEntityId ?? undefined;
+    return message;
+  },
+};
 
 function createBaseListUserEntitiesRequest(): ListUserEntitiesRequest {
   return { projectId: "", type: undefined, after: undefined, limit: 0 };
@@ -608,9 +874,23 @@ export const Entity: MessageFns<Entity> = {
   },
 };
 
-/** Reads the entities that a user may see. */
+/** Reads entities. */
 export type EntitiesServiceService = typeof EntitiesServiceService;
 export const EntitiesServiceService = {
+  /** Returns a page of the organization's entities, newest first, then by descending id. Admits organizations. */
+  listOrganizationEntities: {
+    path: "/crs.entities.v1.EntitiesService/ListOrganizationEntities" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListOrganizationEntitiesRequest): Buffer =>
+      Buffer.from(ListOrganizationEntitiesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListOrganizationEntitiesRequest =>
+      ListOrganizationEntitiesRequest.decode(value),
+    responseSerialize: (value: ListOrganizationEntitiesResponse): Buffer =>
+      Buffer.from(ListOrganizationEntitiesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListOrganizationEntitiesResponse =>
+      ListOrganizationEntitiesResponse.decode(value),
+  },
   /**
    * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
@@ -629,6 +909,8 @@ export const EntitiesServiceService = {
 } as const;
 
 export interface EntitiesServiceServer extends UntypedServiceImplementation {
+  /** Returns a page of the organization's entities, newest first, then by descending id. Admits organizations. */
+  listOrganizationEntities: handleUnaryCall<ListOrganizationEntitiesRequest, ListOrganizationEntitiesResponse>;
   /**
    * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
@@ -637,6 +919,22 @@ export interface EntitiesServiceServer extends UntypedServiceImplementation {
 }
 
 export interface EntitiesServiceClient extends Client {
+  /** Returns a page of the organization's entities, newest first, then by descending id. Admits organizations. */
+  listOrganizationEntities(
+    request: ListOrganizationEntitiesRequest,
+    callback: (error: ServiceError | null, response: ListOrganizationEntitiesResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationEntities(
+    request: ListOrganizationEntitiesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListOrganizationEntitiesResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationEntities(
+    request: ListOrganizationEntitiesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListOrganizationEntitiesResponse) => void,
+  ): ClientUnaryCall;
   /**
    * Returns a page of the entities of a project, newest first, then by descending id. Error `not_found`: the user
    * may see no project with this id. Admits users with `entities:read`.
@@ -666,6 +964,14 @@ export const EntitiesServiceClient = makeGenericClientConstructor(
   service: typeof EntitiesServiceService;
   serviceName: string;
 };
+
+function bytesFromBase64(b64: string): Uint8Array {
+  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
+}
+
+function base64FromBytes(arr: Uint8Array): string {
+  return globalThis.Buffer.from(arr).toString("base64");
+}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 

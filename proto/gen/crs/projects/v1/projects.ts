@@ -71,6 +71,28 @@ export interface GetProjectResponse {
   project: Project | undefined;
 }
 
+export interface ListOrganizationProjectsRequest {
+  /** From an earlier response. Absent: the first page. A cursor that can't be used is INVALID_ARGUMENT. */
+  cursor?:
+    | string
+    | undefined;
+  /** 1..1000. A page ends before its projects are longer than 8 MiB together, as stored, but never before its first one. */
+  limit: number;
+}
+
+export interface ListOrganizationProjectsResponse {
+  /** A JSON array of projects. */
+  projectsJson: Buffer;
+  /** The cursor of the next page. Absent on the last page. */
+  nextCursor?:
+    | string
+    | undefined;
+  /** The number of projects, and the ids of the first and the last one, for the gateway's log. The ids are absent if the page is empty. */
+  projectCount: number;
+  firstProjectId?: string | undefined;
+  lastProjectId?: string | undefined;
+}
+
 /** A project with its people. */
 export interface Project {
   projectId: string;
@@ -744,6 +766,250 @@ export const GetProjectResponse: MessageFns<GetProjectResponse> = {
     message.project = (object.project !== undefined && object.project !== null)
       ? Project.fromPartial(object.project)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseListOrganizationProjectsRequest(): ListOrganizationProjectsRequest {
+  return { cursor: undefined, limit: 0 };
+}
+
+export const ListOrganizationProjectsRequest: MessageFns<ListOrganizationProjectsRequest> = {
+  encode(message: ListOrganizationProjectsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.cursor !== undefined) {
+      writer.uint32(10).string(message.cursor);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(16).uint32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationProjectsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationProjectsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationProjectsRequest {
+    return {
+      cursor: isSet(object.cursor) ? globalThis.String(object.cursor) : undefined,
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+    };
+  },
+
+  toJSON(message: ListOrganizationProjectsRequest): unknown {
+    const obj: any = {};
+    if (message.cursor !== undefined) {
+      obj.cursor = message.cursor;
+    }
+    if (message.limit !== 0) {
+      obj.limit = Math.round(message.limit);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationProjectsRequest>): ListOrganizationProjectsRequest {
+    return ListOrganizationProjectsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationProjectsRequest>): ListOrganizationProjectsRequest {
+    const message = createBaseListOrganizationProjectsRequest();
+    message.cursor = object.cursor ?? undefined;
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseListOrganizationProjectsResponse(): ListOrganizationProjectsResponse {
+  return {
+    projectsJson: Buffer.alloc(0),
+    nextCursor: undefined,
+    projectCount: 0,
+    firstProjectId: undefined,
+    lastProjectId: undefined,
+  };
+}
+
+export const ListOrganizationProjectsResponse: MessageFns<ListOrganizationProjectsResponse> = {
+  encode(message: ListOrganizationProjectsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectsJson.length !== 0) {
+      writer.uint32(10).bytes(message.projectsJson);
+    }
+    if (message.nextCursor !== undefined) {
+      writer.uint32(18).string(message.nextCursor);
+    }
+    if (message.projectCount !== 0) {
+      writer.uint32(24).uint32(message.projectCount);
+    }
+    if (message.firstProjectId !== undefined) {
+      writer.uint32(34).string(message.firstProjectId);
+    }
+    if (message.lastProjectId !== undefined) {
+      writer.uint32(42).string(message.lastProjectId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationProjectsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationProjectsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectsJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.projectCount = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.firstProjectId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastProjectId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationProjectsResponse {
+    return {
+      projectsJson: isSet(object.projectsJson)
+        ? Buffer.from(bytesFromBase64(object.projectsJson))
+        : isSet(object.projects_json)
+        ? Buffer.from(bytesFromBase64(object.projects_json))
+        : Buffer.alloc(0),
+      nextCursor: isSet(object.nextCursor)
+        ? globalThis.String(object.nextCursor)
+        : isSet(object.next_cursor)
+        ? globalThis.String(object.next_cursor)
+        : undefined,
+      projectCount: isSet(object.projectCount)
+        ? globalThis.Number(object.projectCount)
+        : isSet(object.project_count)
+        ? globalThis.Number(object.project_count)
+        : 0,
+      firstProjectId: isSet(object.firstProjectId)
+        ? globalThis.String(object.firstProjectId)
+        : isSet(object.first_project_id)
+        ? globalThis.String(object.first_project_id)
+        : undefined,
+      lastProjectId: isSet(object.lastProjectId)
+        ? globalThis.String(object.lastProjectId)
+        : isSet(object.last_project_id)
+        ? globalThis.String(object.last_project_id)
+        : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationProjectsResponse): unknown {
+    const obj: any = {};
+    if (message.projectsJson.length !== 0) {
+      obj.projectsJson = base64FromBytes(message.projectsJson);
+    }
+    if (message.nextCursor !== undefined) {
+      obj.nextCursor = message.nextCursor;
+    }
+    if (message.projectCount !== 0) {
+      obj.projectCount = Math.round(message.projectCount);
+    }
+    if (message.firstProjectId !== undefined) {
+      obj.firstProjectId = message.firstProjectId;
+    }
+    if (message.lastProjectId !== undefined) {
+      obj.lastProjectId = message.lastProjectId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationProjectsResponse>): ListOrganizationProjectsResponse {
+    return ListOrganizationProjectsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationProjectsResponse>): ListOrganizationProjectsResponse {
+    const message = createBaseListOrganizationProjectsResponse();
+    message.projectsJson = object.projectsJson ?? Buffer.alloc(0);
+    message.nextCursor = object.nextCursor ?? undefined;
+    message.projectCount = object.projectCount ?? 0;
+    message.firstProjectId = object.firstProjectId ?? undefined;
+    message.lastProjectId = object.lastProjectId ?? undefined;
     return message;
   },
 };
@@ -1567,6 +1833,23 @@ export const ProjectsServiceService = {
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
   /**
+   * Returns a page of the organization's projects without their people, newest first, then by descending id. Admits organizations with the write
+   * surface.
+   */
+  listOrganizationProjects: {
+    path: "/crs.projects.v1.ProjectsService/ListOrganizationProjects" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListOrganizationProjectsRequest): Buffer =>
+      Buffer.from(ListOrganizationProjectsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListOrganizationProjectsRequest =>
+      ListOrganizationProjectsRequest.decode(value),
+    responseSerialize: (value: ListOrganizationProjectsResponse): Buffer =>
+      Buffer.from(ListOrganizationProjectsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListOrganizationProjectsResponse =>
+      ListOrganizationProjectsResponse.decode(value),
+  },
+  /**
    * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
    */
@@ -1595,6 +1878,11 @@ export interface ProjectsServiceServer extends UntypedServiceImplementation {
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
   /** Returns a project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
+  /**
+   * Returns a page of the organization's projects without their people, newest first, then by descending id. Admits organizations with the write
+   * surface.
+   */
+  listOrganizationProjects: handleUnaryCall<ListOrganizationProjectsRequest, ListOrganizationProjectsResponse>;
   /**
    * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
@@ -1657,6 +1945,25 @@ export interface ProjectsServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
   ): ClientUnaryCall;
   /**
+   * Returns a page of the organization's projects without their people, newest first, then by descending id. Admits organizations with the write
+   * surface.
+   */
+  listOrganizationProjects(
+    request: ListOrganizationProjectsRequest,
+    callback: (error: ServiceError | null, response: ListOrganizationProjectsResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationProjects(
+    request: ListOrganizationProjectsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListOrganizationProjectsResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationProjects(
+    request: ListOrganizationProjectsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListOrganizationProjectsResponse) => void,
+  ): ClientUnaryCall;
+  /**
    * Returns a page of the projects that the user may see, most recently created first, then by descending id. Admits users
    * with `projects:read`.
    */
@@ -1685,6 +1992,14 @@ export const ProjectsServiceClient = makeGenericClientConstructor(
   service: typeof ProjectsServiceService;
   serviceName: string;
 };
+
+function bytesFromBase64(b64: string): Uint8Array {
+  return Uint8Array.from(globalThis.Buffer.from(b64, "base64"));
+}
+
+function base64FromBytes(arr: Uint8Array): string {
+  return globalThis.Buffer.from(arr).toString("base64");
+}
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 

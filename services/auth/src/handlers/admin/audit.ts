@@ -1,7 +1,8 @@
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { AuditEntry } from '@crs/proto/crs/auth/v1/admin';
+import type { AuditEntry, SettingChange } from '@crs/proto/crs/auth/v1/admin';
 import { countOperatorAction } from '../../count-action.ts';
+import type { SettingChanges } from '../../domain/settings.ts';
 import { listAudit, listAuditAfter, type OrganizationIds, type EntryRow } from '../../store/audit.ts';
 import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
 
@@ -39,11 +40,15 @@ function toAuditEntry({ auditId, organization, changes, address, ...entry }: Ent
     ...entry,
     id: Number(auditId),
     organizationId: organization === EVERY_ORGANIZATION ? '' : organization,
-    changes: Object.entries(changes ?? {}).map(([setting, { from, to }]) => ({
-      setting,
-      from: JSON.stringify(from),
-      to: JSON.stringify(to),
-    })),
+    changes: toSettingChanges(changes ?? {}),
     address: address ?? '',
   };
+}
+
+export function toSettingChanges(changes: SettingChanges): SettingChange[] {
+  return Object.entries(changes).map(([setting, { from, to }]) => ({
+    setting,
+    from: JSON.stringify(from),
+    to: JSON.stringify(to),
+  }));
 }

@@ -19,7 +19,7 @@ export const keys = {
       if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
       const secret = createApiKey();
       await requireOrganization(query, organization);
-      const key = await insertApiKey(query, organization, {
+      const inserted = await insertApiKey(query, organization, {
         keyId: `key_${randomBase62(16)}`,
         digest: digestOf(secret),
         prefix: secret.slice(0, PREFIX_LENGTH),
@@ -28,6 +28,7 @@ export const keys = {
         networks: parseKeyNetworks(request.networks),
         expiresInSeconds: request.expiresInSeconds,
       });
+      const key = inserted!;
       await audit('key.create', key.keyId);
       return { apiKey: toApiKey(key), secret };
     }),

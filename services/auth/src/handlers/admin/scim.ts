@@ -5,6 +5,7 @@ import { parseUuid } from '@crs/kit/text';
 import type { ScimGroupMap, ScimToken } from '@crs/proto/crs/auth/v1/admin';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { requireText } from '../../domain/settings.ts';
+import { MAX_GROUP_NAME } from '../../scim/group-attributes.ts';
 import {
   deleteGroupMap,
   findGroupMembers,
@@ -20,7 +21,6 @@ import { insertScimToken, listScimTokens, revokeScimToken, type ScimTokenRow } f
 import { PROJECT_ROLES, ROLES } from './members.ts';
 import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
-export const MAX_GROUP_NAME = 256;
 const MANAGERS = { roles: ['admin', 'manager'], token: 'one', bound: true } as const;
 const READERS = { roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true } as const;
 
@@ -33,7 +33,7 @@ export const scim = {
       await requireOrganization(query, organization);
       const secret = createScimToken();
       const token = { tokenId: `scim_${randomBase62(16)}`, digest: digestOf(secret), label };
-      const scimToken = toScimToken(await insertScimToken(query, organization, token));
+      const scimToken = toScimToken((await insertScimToken(query, organization, token))!);
       await audit('scim-token.create', scimToken.tokenId);
       return { scimToken, secret };
     }),

@@ -1,8 +1,28 @@
+import { hash } from 'node:crypto';
 import { Fresh } from '@crs/kit/fresh';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { settingsId, type ViewSettings } from '../domain/change-cursor.ts';
+
+/** The settings that decide how an organization sees its records. */
+export interface ViewSettings {
+  /** Dotted paths of the call detail. */
+  allowedFields: string[];
+  anonymize: boolean;
+  /** Increases with each change of the two. */
+  version: number;
+  changedAt: Date;
+  /** See {@link settingsId}. */
+  id: string;
+}
+
+/**
+ * Identifies the settings that a page is rendered with. Hashes the values besides the version, because a new release may change the default
+ * fields without a new version.
+ */
+export function settingsId({ version, allowedFields, anonymize }: Omit<ViewSettings, 'id' | 'changedAt'>): string {
+  return hash('sha256', JSON.stringify([version, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);
+}
 
 /**
  * Caches the settings that decide how callers see calls. They come from auth, because a caller's token may be a second old. Auth says how long a

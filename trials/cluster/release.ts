@@ -58,6 +58,18 @@ export async function installLog(): Promise<string> {
   return `${log.trim().split('\n').length} log lines, ${KEPT.length} Secrets`;
 }
 
+/** Runs the install Job again, by its CronJob: the accounts of the hooks are gone. */
+export async function installAgain(): Promise<string> {
+  await kubectl(['create', 'job', 'install-again', '--from', `cronjob/${NAME}-install`], { shown: true });
+  try {
+    await kubectl(['wait', 'job/install-again', '--for=condition=complete', '--timeout=5m']);
+  } finally {
+    say(await kubectl(['logs', 'job/install-again']));
+    await kubectl(['delete', 'job', 'install-again']);
+  }
+  return 'complete';
+}
+
 /** Checks that no pod was rejected or restarted and that each service has two pods. */
 export async function describePods(): Promise<string> {
   say(await kubectl(['get', 'pods', '--output', 'wide']));

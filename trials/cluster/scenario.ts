@@ -9,7 +9,7 @@
 import { fileURLToPath } from 'node:url';
 import { checkConnections } from './connections.ts';
 import { renew, replaceAuthority } from './certificates.ts';
-import { deletePods, describePods, install, installLog, rollback, test, uninstall, upgrade } from './release.ts';
+import { deletePods, describePods, install, installAgain, installLog, rollback, test, uninstall, upgrade } from './release.ts';
 import { report, type ScenarioStep } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
 import { replacesAll, underLoad } from './under-load.ts';
@@ -17,6 +17,7 @@ import { replacesAll, underLoad } from './under-load.ts';
 const STEPS: [string, ScenarioStep][] = [
   ['install from nothing', install],
   ['the install Job', installLog],
+  ['the install Job again', installAgain],
   ['pods under the restricted policy', describePods],
   ['network policies, enforced', checkConnections],
   ['helm test', test],

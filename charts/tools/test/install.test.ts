@@ -10,7 +10,7 @@ describe('the install Job', () => {
   let manifests: Manifest[];
   let job: Manifest;
   beforeAll(async () => {
-    manifests = await render({ files: ['examples/production.yaml'] });
+    manifests = await render({ files: ['examples/production.yaml'], values: { secretsAsFiles: false } });
     job = find(manifests, 'Job', INSTALL);
   });
 
@@ -45,7 +45,7 @@ describe('the install Job', () => {
       entities: { existingSecret: 'entities-postgres', key: 'URL' },
     };
     const installJob = find(
-      await render({ files: ['examples/production.yaml'], values: { database: { apart } } }),
+      await render({ files: ['examples/production.yaml'], values: { secretsAsFiles: false, database: { apart } } }),
       'Job',
       INSTALL,
     );

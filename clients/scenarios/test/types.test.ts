@@ -94,10 +94,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner }) => {
     const page = (ids: number[], next: string | null) =>
       JSON.stringify({ data: ids.map((n) => ({ entity_id: uuid(n) })), next_cursor: next });
     const bodies = [page([1, 2], 'one'), page([3], 'two'), page([], null)];
-    system.proxy.reset((_exchange, index) => ({ rewrite: () => bodies[index]! }));
+    system.proxy.reset((_exchange, index) => ({ status: 200, body: bodies[index]! }));
     const { result } = await send({ action: 'entities' });
     expect(result.map((item: { entity_id: string }) => item.entity_id)).toEqual([1, 2, 3].map(uuid));
-    system.proxy.reset(() => ({ rewrite: () => bodies[0]! }));
+    system.proxy.reset(() => ({ status: 200, body: bodies[0]! }));
     const stuck = await send({ action: 'entities' });
     expect(stuck.error).toMatchObject({ type: 'ProtocolError' });
   });

@@ -6,7 +6,7 @@ import { tenant } from '@crs/testing/world';
 import { Model, change, PEOPLE, PROJECTS, TEAMS, type Change, type Person, type Team } from './_directory-model.ts';
 import { failureOf, organization, project, sharedAuthWorld, user, type SharedAuthWorld } from './_fixtures.ts';
 
-/** Those of the default seed notice each mutant in `testing/src/mutants/directory.ts`. Set `CRS_WORLDS=200 CRS_TEST_SEED=7` to test more, and others. */
+/** The number of random sequences of changes. Set `CRS_WORLDS=200 CRS_TEST_SEED=7` to test more, and others. */
 const RUNS = Number(process.env['CRS_WORLDS'] ?? 4);
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 4);
 const LENGTH = 40;

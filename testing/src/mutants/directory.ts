@@ -55,13 +55,6 @@ export const directory: Mutation[] = [
     tests: ORACLE,
   },
   {
-    name: 'a role ends with one of two groups that give it',
-    file: MAPS,
-    find: `\${FOLLOWS_FROM_NOTHING} returning`,
-    replace: 'true returning',
-    tests: ORACLE,
-  },
-  {
     name: 'a group that gets another name keeps its roles',
     file: 'services/auth/src/scim/groups.ts',
     find: 'const isRenamed = fold(before.name) !== fold(name);',

@@ -128,11 +128,12 @@ const KEY_DIGEST = {
 };
 export type KeyDigestRow = column.RowOf<typeof KEY_DIGEST>;
 
+/** In an order that is the same for the same keys in another installation. */
 export function listKeyDigests(organization: string): Statement<KeyDigestRow> {
   return {
     name: 'list_key_digests',
     row: KEY_DIGEST,
-    text: `select ${column.selectList(KEY_DIGEST)} from auth.api_keys where organization = $1 order by created_at, key_id`,
+    text: `select ${column.selectList(KEY_DIGEST)} from auth.api_keys where organization = $1 order by label collate "C", digest`,
     values: [organization],
   };
 }

@@ -102,11 +102,12 @@ const SCIM_TOKEN_DIGEST = {
 };
 export type ScimTokenDigestRow = column.RowOf<typeof SCIM_TOKEN_DIGEST>;
 
+/** In an order that is the same for the same tokens in another installation. */
 export function listScimTokenDigests(organization: string): Statement<ScimTokenDigestRow> {
   return {
     name: 'list_scim_token_digests',
     row: SCIM_TOKEN_DIGEST,
-    text: `select ${column.selectList(SCIM_TOKEN_DIGEST)} from auth.scim_tokens where organization = $1 order by created_at, token_id`,
+    text: `select ${column.selectList(SCIM_TOKEN_DIGEST)} from auth.scim_tokens where organization = $1 order by label collate "C", digest`,
     values: [organization],
   };
 }

@@ -1,5 +1,6 @@
 import type { Query } from '@crs/kit/data/database';
 import type { SettingChanges } from './domain/settings.ts';
+import { lockDirectory } from './store/group-maps.ts';
 import { findEmailOwner, setProfile, type UserRow } from './store/users.ts';
 
 /**
@@ -12,6 +13,8 @@ export async function changeProfile(
   before: UserRow,
   after: Pick<UserRow, 'email' | 'name'>,
 ): Promise<{ user: UserRow; changes: SettingChanges } | undefined> {
+  // Of two users who are to get the same e-mail at once, the second waits here, and then finds its owner.
+  await query(lockDirectory(organization));
   const [owner] = await query(findEmailOwner(organization, after.email));
   if (owner && owner.userId !== before.userId) return undefined;
   const [user] = await query(setProfile(organization, before.userId, after));

@@ -163,3 +163,15 @@ it('lists users by case-folded e-mail, in code-point order', async () => {
   const emails = (await list(GLOBEX)).map(({ email }) => email).filter((email) => email.endsWith('@list'));
   expect(emails).toEqual(['_@list', 'a@list', 'B@list', 'C@list', 'é@list', '😀@list']);
 });
+
+describe('a renamed user', () => {
+  it('gets a free e-mail, even if many users are to get it at the same time', async () => {
+    const operator = await world.operate(ACME);
+    const emails = Array.from({ length: 40 }, (_, i) => `before-${i}@example.com`);
+    for (const email of emails) await create(email);
+    const rename = (email: string) => world.operator.auth.updateUser({ email, newEmail: 'after@example.com' }, operator);
+    const outcomes = await Promise.all(emails.map((email) => failureOf(rename(email))));
+    expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
+    for (const outcome of outcomes.filter(Boolean)) expect(outcome).toMatchObject({ kind: 'already_exists', field: 'new_email' });
+  });
+});

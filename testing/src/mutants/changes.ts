@@ -69,7 +69,7 @@ export const changes: Mutation[] = [
     file: 'services/api-gateway/src/changes/read-page.ts',
     find: 'if (parts.every((part) => part.settings === settings)) return join(parts);',
     replace: 'return join(parts);',
-    tests: ['services/api-gateway/test/changes-of-types-settings.test.ts'],
+    tests: ['services/api-gateway/src/changes/read-page.test.ts'],
   },
   {
     name: 'a page of details of several types is longer than 8 MiB',

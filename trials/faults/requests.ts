@@ -61,7 +61,6 @@ export function requestsOf(requestData: RequestData): RepeatedRequest[] {
     creation(requestData),
     tool('get_call', { call_id: requestData.callId }, requestData, 'legacy'),
     rest('offices', '/v1/billing-offices'),
-    rest('projects', '/v1/projects'),
     rest('entities', '/v1/entities'),
     tool('list_entities', { project_id: requestData.projectId }, requestData, 'modern'),
     rest('list', '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z&page=2'),

@@ -104,7 +104,7 @@ const TABLES: Record<string, string[]> = {
   'auth.organizations': ['created_at', 'settings_changed_at'],
   'auth.users': ['created_at', 'user_id'],
   'auth.projects': [],
-  'auth.project_roles': [],
+  'auth.project_roles': ['created_at'],
   'projects.billing_offices': [],
   'projects.projects': [],
   'projects.changes': ['position', 'changed_at'],

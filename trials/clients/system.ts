@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { freePort } from './free-port.ts';
+import { freePorts } from '../../testing/src/ports.ts';
 
 const MAIN = new URL('../..', import.meta.url).pathname;
 
@@ -27,8 +27,8 @@ export interface System {
 /** Starts `npm start` in a new folder. @param env further environment variables @throws Error with the end of its output if it doesn't start */
 export async function startSystem(env: Record<string, string>): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'crs-system-'));
-  const port = String(await freePort());
-  const settings = { ...process.env, ...env, CRS_DATA_DIR: folder, CRS_API_PORT: '0', CRS_TOOLS_PORT: port };
+  const [port] = (await freePorts(1)).map(String);
+  const settings = { ...process.env, ...env, CRS_DATA_DIR: folder, CRS_API_PORT: '0', CRS_TOOLS_PORT: port! };
   const child = spawn(process.execPath, ['deploy/local/src/main.ts', '--json'], {
     cwd: MAIN,
     env: settings,

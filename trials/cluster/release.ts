@@ -58,7 +58,7 @@ export async function installLog(): Promise<string> {
   return `${log.trim().split('\n').length} log lines, ${KEPT.length} Secrets`;
 }
 
-/** Runs the install Job again, by its CronJob: the accounts of the hooks are gone. */
+/** Runs the install Job again, by its CronJob: the accounts of the hooks no longer exist. */
 export async function installAgain(): Promise<string> {
   await kubectl(['create', 'job', 'install-again', '--from', `cronjob/${NAME}-install`], { shown: true });
   try {

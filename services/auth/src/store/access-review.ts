@@ -57,7 +57,7 @@ export function reviewRoles(organization: string, userIds: string[]): Statement<
 
 const GIVER = { action: column.text, target: column.text, actor: column.text };
 
-/** Who gave roles and credentials last, as far as the audit trail tells. @param targets as the entries name them */
+/** Who gave roles and credentials last, if the audit trail says so. @param targets as the entries name them */
 export function findGivers(organization: string, targets: string[]): Statement<column.RowOf<typeof GIVER>> {
   return {
     name: 'find_givers',

@@ -80,11 +80,26 @@ describe('a project whose creation is retried until it succeeds is created once 
     const created = await held.created;
     outcomes.push(created);
     await expectWhole(created);
-    // The response was stored before it was lost, so it is replayed. If the gateway dies instead, projects may abort the commit.
-    if (step.table === 'projects.projects' && step.at === 'commit' && victim === 'projects') expect(created.replayed).toBe(true);
     // The client noticed the fault, unless projects retried its call after auth had restarted. Each error response allowed a retry.
     if (victim !== 'auth') expect(created.attempts.length).toBeGreaterThan(1);
     expect(created.attempts.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
+  });
+
+  it('by replaying the stored response, if projects dies after its commit and before it sends the response', async () => {
+    const held = await whileHeld(
+      world.databaseUrl,
+      { table: 'projects.projects', at: 'commit', by: 'crs-projects' },
+      () => ({ created: create(world, 'committed', bodyOf('committed')) }),
+      // The connection of a paused process stays open. PostgreSQL would abort the commit of a dead one, if it noticed in time.
+      async () => world.processes.pause('projects'),
+    );
+    await vi.waitFor(async () => expect(await stored('committed')).toMatchObject([{ answer: expect.anything() }]), 10_000);
+    await world.processes.kill('projects');
+    await world.processes.start('projects');
+    const created = await held.created;
+    outcomes.push(created);
+    await expectWhole(created);
+    expect(created.replayed).toBe(true);
   });
 
   it('even if all processes die while projects stores it', async () => {

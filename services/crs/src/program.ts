@@ -8,6 +8,7 @@ import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
 import { convertCommand } from './commands/convert.ts';
 import { exportCommand } from './commands/export.ts';
+import { holdCommands } from './commands/hold.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
@@ -65,6 +66,7 @@ export function createProgram(): Command {
     convertCommand,
     importCommand,
     exportCommand,
+    holdCommands,
     completionCommand,
   ]) {
     register(program);

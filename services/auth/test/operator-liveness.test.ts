@@ -74,6 +74,7 @@ const CALLS: Record<keyof CallsAdminServiceService, readonly OperatorRole[]> = {
   listHolds: ['admin'],
   releaseHold: ['admin'],
   beginErasure: DELETIONS,
+  runRetention: TENANTS,
 };
 
 interface AdminRpc {

@@ -15,6 +15,7 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { retentionCommands } from './commands/retention.ts';
 import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
@@ -67,6 +68,7 @@ export function createProgram(): Command {
     importCommand,
     exportCommand,
     holdCommands,
+    retentionCommands,
     completionCommand,
   ]) {
     register(program);

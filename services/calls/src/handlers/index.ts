@@ -16,6 +16,7 @@ import { listChanges } from './list-changes.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
+import { runRetention } from './run-retention.ts';
 
 /** The programs that may call each RPC. */
 const FROM: From<CallsServiceService> = {
@@ -47,6 +48,10 @@ export function adminServices(context: RecordContext) {
     bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
-    bind(CallsAdminServiceService, ['crs'], { ...holds(context), beginErasure: beginErasure(context) }),
+    bind(CallsAdminServiceService, ['crs'], {
+      ...holds(context),
+      beginErasure: beginErasure(context),
+      runRetention: runRetention(context),
+    }),
   ];
 }

@@ -27,7 +27,7 @@ const BATCH = 1_000;
 const ORGANIZATIONS = ['first', 'second'];
 const BATCHES = Number(values.lines) / BATCH / ORGANIZATIONS.length;
 const EVERY = Number(values.every);
-/** Requests of an organization at the same time. The service accepts two. */
+/** Requests of an organization at the same time. The second waits for the first. */
 const SENDERS = 2;
 const GROWTH = 1.05;
 

@@ -17,7 +17,8 @@ Sends new calls to POST /v1/records, 1,000 in a body, for two organizations with
 after every 100,000 lines. It starts the system itself, with a process for each service. Runs on Linux.
 
 Exits with 1 where calls are missing, or where the median of a process's last quarter is more than 5 % and 10 MiB above that of its second
-quarter. The first quarter is left out, because the heap grows to its working size there. PostgreSQL is shown without its shared memory, all of which it uses in time.
+quarter. The first quarter is left out, because the heap grows to its working size there. PostgreSQL is shown without its shared memory, all of which
+it uses in time.
 `;
 
 const { values } = readArguments(USAGE, {
@@ -138,7 +139,8 @@ function findGrowth(): void {
     say(
       `${name.padEnd(13)} second quarter ${second.toFixed(0).padStart(4)} MiB, last quarter ${last.toFixed(0).padStart(4)} MiB`,
     );
-    if (last > second * GROWTH && last > second + NOISE) faults.push(`${name} grew from ${second.toFixed(0)} to ${last.toFixed(0)} MiB`);
+    if (last > second * GROWTH && last > second + NOISE)
+      faults.push(`${name} grew from ${second.toFixed(0)} to ${last.toFixed(0)} MiB`);
   }
 }
 

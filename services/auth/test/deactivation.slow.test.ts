@@ -127,7 +127,7 @@ it.each([0, 1])(
     const refusedMs = uses.map((each) => (each.find(({ served }) => !served)?.doneAt ?? Infinity) - acknowledgedAt);
     console.log(
       `deactivation at replica ${replica}: ${accesses.length} accesses, used ${uses.flat().length} times: the latest use to be served was sent ` +
-        `${Math.max(...servedMs.flat()).toFixed(0)} ms after the acknowledgement, and the latest first refusal came after ` +
+        `${Math.max(0, ...servedMs.flat()).toFixed(0)} ms after the acknowledgement, and the latest first refusal came after ` +
         `${Math.max(...refusedMs).toFixed(0)} ms; load: ${requests} requests, ${failures.length} failures`,
     );
     expect(uses.flat().filter(({ doneAt, served }) => doneAt < beganAt && !served)).toEqual([]);

@@ -1,4 +1,4 @@
-/** The register of project ids, and who has which role. */
+/** The projects that calls and entities may refer to, and who has which role. */
 export const PROJECTS = `
   -- Whoever deletes a user clears \`created_by\` first: Citus refuses foreign keys that set a column to null.
   create table auth.projects (

@@ -127,10 +127,8 @@ async function neededByProject(query: Query, organization: string, projectId: st
 
 /** @throws ServiceError invalid_argument if a call isn't stored */
 async function neededByCalls(query: Query, organization: string, callIds: string[]) {
-  const [calls, writers] = await Promise.all([
-    query(store.findCallsToHold(organization, callIds)),
-    query(store.findNoteWriters(organization, callIds)),
-  ]);
+  const calls = await query(store.findCallsToHold(organization, callIds));
+  const writers = await query(store.findNoteWriters(organization, callIds));
   requireStored(callIds, new Set(calls.map(({ callId }) => callId)));
   const projectIds = new Set(calls.flatMap(({ projectId }) => projectId ?? []));
   const userIds = new Set([...writers.map(({ userId }) => userId), ...calls.flatMap(({ conductedBy }) => conductedBy ?? [])]);

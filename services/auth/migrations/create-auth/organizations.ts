@@ -14,6 +14,10 @@ export const ORGANIZATIONS = `
     tool_rate_limit_requests integer not null default 120 check (tool_rate_limit_requests > 0),
     tool_rate_limit_period_seconds integer not null default 60 check (tool_rate_limit_period_seconds > 0),
     delete_limit integer not null default 1000 check (delete_limit > 0), -- an hour
+    retain_calls text not null default 'none' check (retain_calls ~ '^(none|[1-9][0-9]{0,4}[yd])$'), -- how long calls are kept
+    retain_by text not null default 'date' check (retain_by in ('date', 'created')),
+    retain_per_day integer not null default 10000 check (retain_per_day > 0), -- calls that retention deletes
+    retain_changed_at timestamptz(3) not null default now(), -- when one of the three settings before last changed
     clients text not null default 'any' check (clients in ('any', 'listed')), -- the OAuth clients that get consent and tokens
     client_hosts text[] not null default '{}', -- hosts of metadata documents, in lower case
     own_tokens boolean not null default false, -- whether users may make tokens for themselves

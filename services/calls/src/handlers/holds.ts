@@ -20,7 +20,7 @@ const MAX_NAMED = 3;
 type Request = { label: string } & ({ projectId: string; callIds: [] } | { projectId: null; callIds: string[] });
 
 /** Creates, lists and releases legal holds. */
-export function holds({ importDb, auth }: RecordContext) {
+export function holds({ db, importDb, auth }: RecordContext) {
   const access = { roles: ['admin'], token: 'one', bound: true } as const;
   const audit = (action: string, target: string, call: CallContext<'operator'>) =>
     auth.recordAudit({ action, target, address: call.address, counted: false }, call);
@@ -45,7 +45,7 @@ export function holds({ importDb, auth }: RecordContext) {
     listHolds: rpc({ operator: { ...access, action: 'hold.list' } }, async (_request: object, call) => {
       await audit('hold.list', '', call);
       const scope = callerScope(call);
-      const rows = await importDb.read(scope, store.listHolds(scope.organization));
+      const rows = await db.read(scope, store.listHolds(scope.organization));
       return {
         holds: rows.map(({ projectId, calls, ...hold }) => ({
           ...hold,

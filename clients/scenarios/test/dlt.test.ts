@@ -13,6 +13,8 @@ type Records = Record<string, Record<string, unknown>>;
 /** The records by table and id. */
 type Tables = Record<'calls' | 'projects' | 'entities', Records>;
 
+// dlt would report each run to its makers.
+process.env['RUNTIME__DLTHUB_TELEMETRY'] = 'false';
 const { load, runner = [], warehouse } = PROGRAMS['python'] ?? ({} as Partial<Programs>);
 
 const unavailable: Fault = { status: 503, headers: { 'Retry-After': '1' } };
@@ -66,7 +68,7 @@ function prune(value: unknown): unknown {
   );
 }
 
-describe.skipIf(load === undefined)('dlt source', { timeout: 120_000 }, () => {
+describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
   let system: ClientWorld;
   let directory: string;
   let dataset: string;
@@ -201,7 +203,7 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 120_000 }, () => {
   });
 
   it('has a working tutorial program that draws a chart', async () => {
-    const env = { CRS_API_KEY: system.key, CRS_BASE_URL: system.proxy.baseUrl, HOME: directory };
+    const env = { CRS_API_KEY: system.key, CRS_BASE_URL: system.proxy.baseUrl, DLT_DATA_DIR: directory };
     const output = await run([...warehouse!, join(directory, 'tutorial.duckdb')], '', env);
     expect(output).toMatch(/^█{30} +750 minutes {2}2025-03-01T00:00:00Z$/m);
   });

@@ -140,6 +140,18 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
     expect(await loadTables()).toEqual(await copied());
   });
 
+  it('loads nothing, not even its state, if nothing has changed', async () => {
+    const idle = async () => {
+      system.proxy.reset();
+      await loadTables();
+      return paths();
+    };
+    await loadTables();
+    const first = await idle();
+    expect(first).toHaveLength(3);
+    expect(await idle()).toEqual(first);
+  });
+
   it('replaces the tables after a change of settings, and merges afterwards', async () => {
     await loadTables();
     await system.load([settings({ allowed_fields: ['rating'] }), deletion('call', 'call-6')]);

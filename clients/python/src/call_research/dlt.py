@@ -90,7 +90,9 @@ class _Changes:
 
     def apply(self, at: Position, changes: Sequence[StoredChange], next_cursor: str) -> None:
         self._db.executemany("insert or replace into changes values (?, ?)", [(it.id, it.document) for it in changes])
-        self.cursor = next_cursor
+        # Without changes, the new cursor stands for the same position: storing it would make each idle run a load.
+        if changes or self.is_full:
+            self.cursor = next_cursor
 
     def end(self, at: Position) -> None:
         # The rows of a full read replace all others, so there is nothing to delete.

@@ -18,10 +18,12 @@ export type RecordsClient = ServiceClient<typeof RecordsService>;
 
 /** Dependencies of the routes. */
 export interface Context {
-  auth: ServiceClient<AuthServiceService & typeof RecordsService>;
-  calls: ServiceClient<CallsServiceService & FeedServiceService & typeof RecordsService>;
-  projects: ServiceClient<ProjectsServiceService & FeedServiceService & typeof RecordsService>;
-  entities: ServiceClient<EntitiesServiceService & FeedServiceService & typeof RecordsService>;
+  auth: ServiceClient<AuthServiceService>;
+  calls: ServiceClient<CallsServiceService & FeedServiceService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService>;
+  /** Clients of the services that store records. */
+  records: Record<'auth' | 'calls' | 'projects' | 'entities', RecordsClient>;
   limiter: RateLimiter;
   /** Slots of large bodies of records. */
   bodies: FairQueue;
@@ -86,4 +88,6 @@ export interface RefusalExample {
   message: string;
   /** An example of `error.details`. Absent: the error has none. */
   details?: unknown[];
+  /** Whether the response has a `Retry-After`. By default 429, 503 and 504 have one. */
+  retryAfter?: true;
 }

@@ -47,14 +47,14 @@ export const holds: Mutation[] = [
     file: STORE,
     find: 'where organization = $1 and conducted_by = $2\n        union all',
     replace: 'where organization = $1 and conducted_by = $2 and false\n        union all',
-    tests,
+    tests: ['services/calls/test/holds.test.ts'],
   },
   {
     name: 'the writer of a note on a held call is deleted',
     file: STORE,
     find: 'where n.organization = $1 and n.user_id = $2)',
     replace: 'where n.organization = $1 and n.user_id = $2 and false)',
-    tests,
+    tests: ['services/calls/test/holds.test.ts'],
   },
   {
     name: 'an organization with a hold is deleted',

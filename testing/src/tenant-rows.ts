@@ -23,6 +23,9 @@ export const PROJECT = '11111111-2222-4333-8444-555555555555';
 /** An entity and a project that were deleted long ago. */
 const DELETED = '22222222-2222-4333-8444-555555555555';
 export const CALL = 'call-same';
+/** An erasure of a person that isn't complete, and the digest of its call. */
+export const ERASURE = PROJECT;
+export const ERASED_CALL = '00112233445566778899aabbccddeeff';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
 export const SCIM_TOKEN = 'scim_same';
@@ -86,6 +89,12 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
   const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
+    [
+      `insert into calls.erasures (organization, erasure_id, at, operator, kind, salt, names, reached)
+        values ($1, $2, now(), $1, 'person', '', '{}', '')`,
+      ERASURE,
+    ],
+    ['insert into calls.erased_calls (organization, erasure_id, call_digest) values ($1, $2, $3)', ERASURE, ERASED_CALL],
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
     ['update auth.api_keys set key_id = $2 where organization = $1', KEY],
     ['update auth.grants set grant_id = $2 where organization = $1', GRANT],

@@ -4,6 +4,7 @@ import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { tlsOf, type Config, type Service } from './config.ts';
 
@@ -11,6 +12,8 @@ export interface Connection {
   readonly config: Config;
   readonly auth: ServiceClient<AuthAdminServiceService>;
   readonly projects: ServiceClient<ProjectsAdminServiceService>;
+  /** Served by calls. */
+  readonly people: ServiceClient<PeopleServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
   readonly exporters: Record<Service, ServiceClient<ExportServiceService>>;
   /** The services that store parts of organizations, users and projects, in the order in which they erase these parts. */
@@ -42,6 +45,7 @@ export function connect(config: Config): Connection {
   const eraser = (service: Service) => client(ErasureServiceService, options(service, ERASE_TIMEOUT_MS));
   const auth = client(AuthAdminServiceService, options('auth', ADMIN_TIMEOUT_MS));
   const projects = client(ProjectsAdminServiceService, options('projects', ADMIN_TIMEOUT_MS));
+  const people = client(PeopleServiceService, options('calls', IMPORT_TIMEOUT_MS));
   const importers = ofEach(importer);
   const exporters = ofEach((service) => client(ExportServiceService, options(service, IMPORT_TIMEOUT_MS)));
   const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
@@ -52,12 +56,13 @@ export function connect(config: Config): Connection {
     config,
     auth,
     projects,
+    people,
     importers,
     exporters,
     erasers,
     operator: async (organization = '') => ({ token: await tokens.get(organization, () => issue(organization)) }),
     close: () => {
-      for (const clients of [{ auth, projects }, importers, exporters, erasers])
+      for (const clients of [{ auth, projects, people }, importers, exporters, erasers])
         for (const each of Object.values(clients)) each.close();
     },
   };

@@ -7,12 +7,14 @@ import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
 import { convertCommand } from './commands/convert.ts';
+import { erasuresCommands } from './commands/erasures.ts';
 import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
+import { personCommands } from './commands/person.ts';
 import { projectCommands } from './commands/project.ts';
 import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
@@ -65,6 +67,8 @@ export function createProgram(): Command {
     convertCommand,
     importCommand,
     exportCommand,
+    personCommands,
+    erasuresCommands,
     completionCommand,
   ]) {
     register(program);

@@ -4,6 +4,7 @@ import { bind, type From } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
+import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
@@ -13,6 +14,7 @@ import { listChanges } from './list-changes.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
+import { people } from './people/index.ts';
 
 /** The programs that may call each RPC. */
 const FROM: From<CallsServiceService> = {
@@ -44,5 +46,6 @@ export function adminServices(context: RecordContext) {
     bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
+    bind(PeopleServiceService, ['crs'], people(context)),
   ];
 }

@@ -48,6 +48,11 @@ function normalizeName(text: string): string {
   return normalized.slice(skip([TITLE], normalized, 0)) || normalized;
 }
 
+/** Folds case and white space, and drops invisible characters, so that a name is found in running text however it is broken over lines. */
+export function normalizeText(text: string): string {
+  return fold(text.replace(INVISIBLE, '').replace(/\s+/gu, ' '));
+}
+
 function normalizeUnicode(text: string): string {
   const visible = text.replace(INVISIBLE, '').replace(/\s+/gu, ' ').trim();
   return fold(visible).replace(/[：，（）［］]/g, (fullWidth) => TO_ASCII[fullWidth]!);
@@ -119,6 +124,27 @@ export function findNameAt(text: string, start: number, name: NamePattern): Span
   return COMMAS.has(text.charAt(comma)) ? findInverted(text, start, comma, name) : undefined;
 }
 
+/** More suffixes than any label has. */
+const MAX_SUFFIXES = 4;
+
+/** Returns each name that {@link findName} would find in the text, normalized. For names that are known only by digests of their spellings. */
+export function namesIn(text: string): Set<string> {
+  const names = new Set<string>();
+  for (const start of possibleStarts(text)) {
+    for (let count = 0; count <= MAX_SUFFIXES; count++) {
+      const suffix = findSuffix(text, start, count);
+      findEnd(text, start, suffix, (candidate) => void names.add(normalizeName(candidate)));
+      if (suffix === text.length) break;
+    }
+    const comma = findSuffix(text, start, 0);
+    if (!COMMAS.has(text.charAt(comma))) continue;
+    const last = normalizeName(text.slice(start, comma));
+    const end = findSuffix(text, comma + 1, 0);
+    findEnd(text, comma + 1, end, (first) => void names.add(`${normalizeName(first)} ${last}`));
+  }
+  return names;
+}
+
 /** Finds `Smith, Eva` for the name `Eva Smith`. */
 function findInverted(text: string, start: number, comma: number, name: NamePattern): Span | undefined {
   const suffix = findSuffix(text, comma + 1, 0);
@@ -139,7 +165,7 @@ const TRAILING_SPACE = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const TRAILING_DECORATION = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}*_~`"”“]/u;
 
 /** Returns the end of the name between two positions, without trailing space, and without Markdown unless it is part of the name. */
-function findEnd(text: string, from: number, to: number, isName: (candidate: string) => boolean): number | undefined {
+function findEnd(text: string, from: number, to: number, isName: (candidate: string) => boolean | void): number | undefined {
   const end = trimmedEnd(TRAILING_SPACE, text, from, to);
   if (isName(text.slice(from, end))) return end;
   const undecorated = trimmedEnd(TRAILING_DECORATION, text, from, end);

@@ -1,0 +1,35 @@
+import { callerScope } from '@crs/kit/data/scope';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/rpc/server';
+import { CALL_ID } from '@crs/kit/text';
+import type { FindPersonRequest, FindPersonResponse, FoundCall } from '@crs/proto/crs/people/v1/people';
+import type { RecordContext } from '@crs/records/record-service';
+import { countCalls } from '../../store/erasures.ts';
+import { ADMIN, audited } from './access.ts';
+import { requirePerson, searchPage, WORK_MS } from './search.ts';
+
+/** Far below the largest message: a call that is found has some dozen short paths. */
+const MAX_FOUND = 10_000;
+
+/** Finds a person. Reads for some seconds, and holds one page of calls at a time. */
+export function findPerson(context: RecordContext) {
+  return rpc({ operator: ADMIN('person.find') }, async (request: FindPersonRequest, call): Promise<FindPersonResponse> => {
+    const person = requirePerson(request.person ?? { email: '', name: '', employer: '' });
+    if (request.after !== '' && !CALL_ID.test(request.after)) throw invalid('after', 'must be the next of the response before');
+    await audited(context, call, 'person.find', '');
+    const scope = callerScope(call);
+    const [count] = await context.importDb.read(scope, countCalls(scope.organization));
+    const until = performance.now() + WORK_MS;
+    const calls: FoundCall[] = [];
+    let after: string | null = request.after;
+    let read = 0;
+    do {
+      const page: Awaited<ReturnType<typeof searchPage>> = await searchPage(context, scope, after, person);
+      for (const { callId, fields, mentions } of page.calls)
+        if (fields.length + mentions.length > 0) calls.push({ callId, fields, mentions });
+      read += page.calls.length;
+      after = page.next;
+    } while (after !== null && performance.now() < until && calls.length < MAX_FOUND);
+    return { calls, next: after ?? '', progress: { read, total: count!.total } };
+  });
+}

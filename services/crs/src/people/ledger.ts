@@ -1,0 +1,134 @@
+/** The ledger of erasures outside the database. */
+import { open, readFile, rename } from 'node:fs/promises';
+import type { Erasure } from '@crs/proto/crs/people/v1/people';
+import { z } from 'zod';
+import type { Connection } from '../connection.ts';
+import { Failure } from '../failure.ts';
+import { retrying } from '../retry.ts';
+import { erasePerson } from './run.ts';
+
+const ENTRY = z.object({
+  organization: z.string(),
+  erasure_id: z.string(),
+  at: z.iso.datetime(),
+  by: z.string(),
+  kind: z.string(),
+  count: z.number(),
+  held: z.number(),
+  completed_at: z.iso.datetime().nullable(),
+  salt: z.string(),
+  email: z.string().nullable(),
+  names: z.array(z.string()),
+  employer: z.string().nullable(),
+  calls: z.array(z.string()),
+});
+export type LedgerEntry = z.output<typeof ENTRY>;
+
+const LEDGER = z.object({ data: z.array(ENTRY) });
+
+/** Reads the erasures of an organization with the digests of their calls, oldest first. */
+export async function readLedger(
+  { people, operator }: Connection,
+  organization: string,
+  since: Date | undefined,
+): Promise<LedgerEntry[]> {
+  const listErasures = retrying(async (after: string) => people.listErasures({ since, after }, await operator(organization)));
+  const listCalls = retrying(async (request: { erasureId: string; after: string }) =>
+    people.listErasedCalls(request, await operator(organization)),
+  );
+  const entries: LedgerEntry[] = [];
+  for (let more = true, after = ''; more;) {
+    const page = await listErasures(after);
+    for (const erasure of page.erasures) {
+      const calls: string[] = [];
+      for (let left = erasure.count > 0; left;) {
+        const listed = await listCalls({ erasureId: erasure.erasureId, after: calls.at(-1) ?? '' });
+        for (const call of listed.calls) calls.push(call);
+        left = listed.more;
+      }
+      entries.push(toEntry(organization, erasure, calls));
+    }
+    more = page.more;
+    after = page.erasures.at(-1)?.erasureId ?? '';
+  }
+  return entries;
+}
+
+function toEntry(organization: string, erasure: Erasure, calls: string[]): LedgerEntry {
+  const { erasureId, at, by, kind, count, held, completedAt, salt, email, names, employer } = erasure;
+  return {
+    organization,
+    erasure_id: erasureId,
+    at: at!.toISOString(),
+    by,
+    kind,
+    count,
+    held,
+    completed_at: completedAt?.toISOString() ?? null,
+    salt,
+    email: email || null,
+    names,
+    employer: employer || null,
+    calls,
+  };
+}
+
+/** Reads a ledger from a file. @throws Failure unless it is one */
+export async function loadLedger(file: string): Promise<LedgerEntry[]> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new Failure('file', `${file} can't be read (${(error as NodeJS.ErrnoException).code}).`, error);
+  }
+  const result = LEDGER.safeParse(parseJson(text));
+  if (result.success) return result.data.data;
+  throw new Failure('file', `${file} is not a ledger that \`crs erasures --json\` printed.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Writes the ledger to a file. Keeps the entries that the file already has: a database that was restored from a backup lacks the latest ones.
+ * @returns how many entries the file has
+ */
+export async function keepLedger(file: string, entries: LedgerEntry[], fileExists: boolean): Promise<number> {
+  const kept = fileExists ? await loadLedger(file) : [];
+  const byId = new Map([...kept, ...entries].map((entry) => [`${entry.organization} ${entry.erasure_id}`, entry]));
+  const data = [...byId.values()].toSorted((a, b) => (a.at < b.at ? -1 : 1));
+  const temporary = `${file}.new`;
+  const handle = await open(temporary, 'w', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify({ data })}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
+  return data.length;
+}
+
+const CALLS_AT_ONCE = 10_000;
+
+/** Enters an erasure again, and repeats it. */
+export async function replay(connection: Connection, entry: LedgerEntry, advance: Parameters<typeof erasePerson>[3]) {
+  const { people, operator } = connection;
+  const { organization, erasure_id: erasureId, at, by, kind, salt, names, calls } = entry;
+  const erasure = { erasureId, at: new Date(at), by, kind, salt, names, count: 0, held: 0, completedAt: undefined };
+  const restore = retrying(async (part: string[]) =>
+    people.restoreErasure(
+      { erasure: { ...erasure, email: entry.email ?? '', employer: entry.employer ?? '', calls: part } },
+      await operator(organization),
+    ),
+  );
+  for (let from = 0; from === 0 || from < calls.length; from += CALLS_AT_ONCE) {
+    await restore(calls.slice(from, from + CALLS_AT_ONCE));
+  }
+  return erasePerson(connection, organization, { erasureId }, advance);
+}

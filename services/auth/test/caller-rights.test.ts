@@ -50,6 +50,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       checkOperator: 'none',
       recordRefusal: 'none',
       recordKeyAction: { rights: KEY_RIGHTS },
+      beginErasure: 'none',
     } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [

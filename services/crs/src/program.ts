@@ -9,6 +9,7 @@ import { completionCommand } from './commands/completion.ts';
 import { convertCommand } from './commands/convert.ts';
 import { erasuresCommands } from './commands/erasures.ts';
 import { exportCommand } from './commands/export.ts';
+import { holdCommands } from './commands/hold.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
@@ -69,6 +70,7 @@ export function createProgram(): Command {
     exportCommand,
     personCommands,
     erasuresCommands,
+    holdCommands,
     completionCommand,
   ]) {
     register(program);

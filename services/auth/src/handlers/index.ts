@@ -6,7 +6,7 @@ import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { Context } from '../context.ts';
 import { audit } from './admin/audit.ts';
 import { clients } from './admin/clients.ts';
-import { erasure } from './admin/erasure.ts';
+import { erasure, erasureStart } from './admin/erasure.ts';
 import { exportRecords } from './admin/export-records.ts';
 import { imports } from './admin/import-records.ts';
 import { keys } from './admin/keys.ts';
@@ -47,6 +47,7 @@ const FROM: From<AuthServiceService> = {
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
   recordKeyAction: ['api-gateway', ...RECORD_SERVICES],
+  beginErasure: ['calls'],
 };
 
 /** For gateways and services. */
@@ -58,6 +59,7 @@ export function internalServices(context: Context) {
       ...references(context),
       ...projects(context),
       ...operatorCalls(context),
+      ...operatorRpcs(context, erasureStart),
     }),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];

@@ -80,13 +80,15 @@ async function erasePerson(connection: Connection, options: EraseOptions, person
   if (options.plan || !options.yes) {
     const found = await search(connection, org, person);
     const due = found.filter(({ fields, mentions }) => fields.length > 0 || (deleteCalls && mentions.length > 0));
-    const counts = { changed: deleteCalls ? 0 : due.length, deleted: deleteCalls ? due.length : 0, held: 0 };
+    const held = due.filter((each) => each.held).length;
+    const free = due.length - held;
+    const counts = deleteCalls ? { changed: 0, deleted: free, held } : { changed: free, deleted: 0, held };
     if (options.plan) {
       const data = due.map(toJson);
       show(options, { erasure_id: null, ...counts, data }, () => `${layOut({ data })}\n\n${layOut(counts)}`);
       return noteUser(options, isUser);
     }
-    await confirm(`This ${deleteCalls ? 'deletes' : 'changes'} ${due.length} calls`, options);
+    await confirm(`This ${deleteCalls ? 'deletes' : 'changes'} ${free} calls`, options);
   }
   const [{ erasePerson: run }, { showProgress }] = await Promise.all([
     import('../people/run.ts'),

@@ -53,6 +53,8 @@ export interface FoundCall {
   fields: string[];
   /** Paths of the import line whose running text contains the person's name or e-mail. */
   mentions: string[];
+  /** Whether a legal hold keeps the call as it is. */
+  held: boolean;
 }
 
 export interface Progress {
@@ -437,7 +439,7 @@ export const FindPersonResponse: MessageFns<FindPersonResponse> = {
 };
 
 function createBaseFoundCall(): FoundCall {
-  return { callId: "", fields: [], mentions: [] };
+  return { callId: "", fields: [], mentions: [], held: false };
 }
 
 export const FoundCall: MessageFns<FoundCall> = {
@@ -450,6 +452,9 @@ export const FoundCall: MessageFns<FoundCall> = {
     }
     for (const v of message.mentions) {
       writer.uint32(26).string(v!);
+    }
+    if (message.held !== false) {
+      writer.uint32(32).bool(message.held);
     }
     return writer;
   },
@@ -491,6 +496,14 @@ export const FoundCall: MessageFns<FoundCall> = {
             message.mentions.push(reader.string());
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.held = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -512,6 +525,7 @@ export const FoundCall: MessageFns<FoundCall> = {
         : "",
       fields: globalThis.Array.isArray(object?.fields) ? object.fields.map((e: any) => globalThis.String(e)) : [],
       mentions: globalThis.Array.isArray(object?.mentions) ? object.mentions.map((e: any) => globalThis.String(e)) : [],
+      held: isSet(object.held) ? globalThis.Boolean(object.held) : false,
     };
   },
 
@@ -526,6 +540,9 @@ export const FoundCall: MessageFns<FoundCall> = {
     if (message.mentions?.length) {
       obj.mentions = message.mentions;
     }
+    if (message.held !== false) {
+      obj.held = message.held;
+    }
     return obj;
   },
 
@@ -537,6 +554,7 @@ export const FoundCall: MessageFns<FoundCall> = {
     message.callId = object.callId ?? "";
     message.fields = object.fields?.map((e) => e) || [];
     message.mentions = object.mentions?.map((e) => e) || [];
+    message.held = object.held ?? false;
     return message;
   },
 };

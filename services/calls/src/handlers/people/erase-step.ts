@@ -12,6 +12,7 @@ import { digester, type Person } from '../../domain/person/person.ts';
 import { addErasedCalls, advanceErasure, findErasedCalls, findErasure, type ErasureRow } from '../../store/erasures.ts';
 import { findCalls } from '../../store/export-calls.ts';
 import { feed } from '../../store/feed.ts';
+import { findHolds } from '../../store/holds.ts';
 import {
   deleteCalls,
   discardPlans,
@@ -64,6 +65,7 @@ export async function eraseStep(
     const advanced: ErasureRow = { ...current, reached: next, completedAt: next === null ? time : null };
     if (due.length > 0) {
       const erased = await eraseCalls(context, call, { query, connection, organization, time, current, person, due, isErased });
+      advanced.held += erased.held;
       advanced.changed += erased.changed.length;
       advanced.deleted += erased.deleted.length;
       const touched = [...erased.changed, ...erased.deleted];
@@ -112,20 +114,23 @@ interface Due {
   isErased: (callId: string) => boolean;
 }
 
-/** Returns the ids of the calls that it changed and deleted. */
+/** Returns the ids of the calls that it changed and deleted, and the number of those that a legal hold keeps. */
 async function eraseCalls(
   { auth }: RecordContext,
   call: CallContext<'operator'>,
   { query, connection, organization, time, current, person, due, isErased }: Due,
-): Promise<{ changed: string[]; deleted: string[] }> {
+): Promise<{ changed: string[]; deleted: string[]; held: number }> {
   await query(discardPlans());
   const rows = await query(findCalls(organization, due));
+  const holds = await findHolds(query, organization, due);
   const { emails } = await describe(rows, (request) => auth.describeReferences(request, call));
   const found = await findIn(rows, await linesOf(organization, rows, emails), person);
+  const stillDue = found.filter((each) => isDue(current, each) || isErased(each.callId));
+  const free = stillDue.filter(({ callId, projectId }) => holds.of(callId, projectId) === undefined);
   const records =
     current.kind === 'calls'
-      ? found.filter((each) => isDue(current, each) || isErased(each.callId)).map(({ callId }) => deletion(organization, callId))
-      : await changedCalls(auth, call, query, connection, found);
+      ? free.map(({ callId }) => deletion(organization, callId))
+      : await changedCalls(auth, call, query, connection, free);
   const stored = await query(
     findStored(
       organization,
@@ -136,7 +141,7 @@ async function eraseCalls(
   if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
   if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
   await moveDays(query, organization, changes.days);
-  return { changed: changes.detailChanged, deleted: changes.deleted };
+  return { changed: changes.detailChanged, deleted: changes.deleted, held: stillDue.length - free.length };
 }
 
 function deletion(organization: string, callId: string): CallDeletion {

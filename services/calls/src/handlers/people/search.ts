@@ -20,6 +20,7 @@ export const WORK_MS = 5_000;
 
 export interface CallSearch extends Found {
   callId: string;
+  projectId: string | null;
 }
 
 /** @throws ServiceError invalid_argument unless the request names a person by an e-mail or a name */
@@ -56,11 +57,11 @@ export async function searchPage(
 export async function findIn(calls: ExportedCall[], lines: Uint8Array[], person: Person): Promise<CallSearch[]> {
   const yieldWhenDue = timeSlices();
   const found: CallSearch[] = [];
-  for (const [i, { callId }] of calls.entries()) {
+  for (const [i, { callId, projectId }] of calls.entries()) {
     await yieldWhenDue();
     const input = { line: lines[i]!, person };
     const result = input.line.length > MAX_INLINE_BYTES ? await runInWorker(finder, input) : finder.run(input);
-    found.push({ callId, ...result });
+    found.push({ callId, projectId, ...result });
   }
   return found;
 }

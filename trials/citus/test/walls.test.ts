@@ -66,6 +66,11 @@ async function fill(id: string): Promise<void> {
   await fillDirectory(world, id, PROJECT);
   await world.query(`insert into calls.name_secrets (organization, secret) values ($1, '') on conflict do nothing`, [id]);
   await world.query(
+    `insert into calls.erasures (organization, erasure_id, at, operator, kind, salt, names) values ($1, $2, now(), '', 'calls', '', '{}')`,
+    [id, PROJECT],
+  );
+  await world.query(`insert into calls.erased_calls (organization, erasure_id, call_digest) values ($1, $2, '')`, [id, PROJECT]);
+  await world.query(
     `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until)
       values ($1, 'walls', '', $2, $2, now())`,
     [id, PROJECT],

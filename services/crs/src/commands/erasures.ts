@@ -34,7 +34,7 @@ Examples:
     .action((options: ListOptions) => listErasures(options));
 
   withSelection(command(erasures, 'replay', 'repeat the erasures of a ledger after a restore'))
-    .argument('<file>', 'file that `crs erasures` wrote')
+    .argument('<file>', 'ledger that `crs erasures` wrote, or - for standard input')
     .action((file: string, _: ReplayOptions, replay: Command) => replayErasures(file, replay.optsWithGlobals<ReplayOptions>()));
 }
 

@@ -1,5 +1,6 @@
 /** The ledger of erasures outside the database. */
 import { open, readFile, rename } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
 import type { Erasure } from '@crs/proto/crs/people/v1/people';
 import { z } from 'zod';
 import type { Connection } from '../connection.ts';
@@ -7,6 +8,7 @@ import { Failure } from '../failure.ts';
 import { retrying } from '../retry.ts';
 import { erasePerson } from './run.ts';
 
+/** The form of `crs erasures --json`, as the runbook of restores reads it. */
 const ENTRY = z.object({
   organization: z.string(),
   erasure_id: z.string(),
@@ -73,11 +75,11 @@ function toEntry(organization: string, erasure: Erasure, calls: string[]): Ledge
   };
 }
 
-/** Reads a ledger from a file. @throws Failure unless it is one */
+/** Reads a ledger from a file, or for `-` from standard input. @throws Failure unless it is one */
 export async function loadLedger(file: string): Promise<LedgerEntry[]> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = file === '-' ? await readText(process.stdin) : await readFile(file, 'utf8');
   } catch (error) {
     throw new Failure('file', `${file} can't be read (${(error as NodeJS.ErrnoException).code}).`, error);
   }

@@ -1641,7 +1641,7 @@ export const RestoreErasureResponse: MessageFns<RestoreErasureResponse> = {
   },
 };
 
-/** Every RPC admits operators of the role admin. The audit trail has an entry for each, which names an erasure, never the person. */
+/** Admits operators of the role admin, and for the lists also auditor. The audit trail has an entry for each, which names an erasure, never the person. */
 export type PeopleServiceService = typeof PeopleServiceService;
 export const PeopleServiceService = {
   /**

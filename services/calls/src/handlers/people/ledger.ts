@@ -23,7 +23,7 @@ import {
   type ListedErasure,
   type NewErasure,
 } from '../../store/erasures.ts';
-import { ADMIN, audited } from './access.ts';
+import { ADMIN, AUDITOR, audited } from './access.ts';
 
 const BEGINNING = new Date(0);
 
@@ -32,7 +32,7 @@ export function ledger(context: RecordContext) {
   const { importDb } = context;
   return {
     listErasures: rpc(
-      { operator: ADMIN('erasures.list') },
+      { operator: AUDITOR('erasures.list') },
       async (request: ListErasuresRequest, call): Promise<ListErasuresResponse> => {
         const after = request.after === '' ? null : requireId('after', request.after);
         await audited(context, call, 'erasures.list', '');
@@ -44,7 +44,7 @@ export function ledger(context: RecordContext) {
     ),
 
     listErasedCalls: rpc(
-      { operator: ADMIN('erasures.list') },
+      { operator: AUDITOR('erasures.list') },
       async ({ erasureId, after }: ListErasedCallsRequest, call): Promise<ListErasedCallsResponse> => {
         const id = requireId('erasure_id', erasureId);
         if (after !== '') requireDigests('after', [after]);

@@ -49,9 +49,9 @@ export async function startSystem(environment: Record<string, string> = {}, repl
   };
 }
 
-/** `BENCH_PROFILE=<service>` writes a CPU profile of that service into the working directory. */
+/** `BENCH_PROFILE=<service>` writes CPU profiles of that service, one for each thread, into `<service>.profiles`. */
 function execArgv(service: string): string[] {
-  return process.env['BENCH_PROFILE'] === service ? ['--cpu-prof', `--cpu-prof-name=${service}.cpuprofile`] : [];
+  return process.env['BENCH_PROFILE'] === service ? ['--cpu-prof', `--cpu-prof-dir=${service}.profiles`] : [];
 }
 
 /** Creates an organization with high limits, a user and these records. @returns a key, and a token of the user */

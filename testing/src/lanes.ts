@@ -32,13 +32,21 @@ function laneOf({ stack: { addresses }, operator }: Pick<World, 'stack' | 'opera
   return { api: `http://${addresses.api}`, tools: addresses.tools, operator, tryLoad: loader(operator) };
 }
 
-/** Starts two lanes of processes, on one database and one Redis. */
-export async function startLanes(): Promise<{ lanes: [Lane & Processes, Lane & Processes]; close: () => Promise<void> }> {
+/** Two lanes of processes, on one database and one Redis. */
+interface Lanes {
+  lanes: [Lane & Processes, Lane & Processes];
+  /** A connection to the database as superuser. */
+  databaseUrl: string;
+  close: () => Promise<void>;
+}
+
+/** @param more added to the environment of every process */
+export async function startLanes(more: Record<string, string> = {}): Promise<Lanes> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const redis = await startRedis();
   const start = async () => {
-    // Tests send more requests with a revoked credential than the default limit of an address allows.
-    const environment = { CRS_ADDRESS_RATE_LIMIT: '1000000/60' };
+    // Tests send more requests from one address than the default limits allow.
+    const environment = { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...more };
     const processes = await startProcesses({ databaseUrl: database.url, secret: SECRET, redisUrl: redis?.url, environment });
     const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
     return { ...processes, operator, tryLoad: loader(operator) };
@@ -46,6 +54,7 @@ export async function startLanes(): Promise<{ lanes: [Lane & Processes, Lane & P
   const lanes = await Promise.all([start(), start()]);
   return {
     lanes,
+    databaseUrl: database.url,
     close: async () => {
       for (const { operator } of lanes) operator.close();
       await Promise.all(lanes.map((lane) => lane.stop()));

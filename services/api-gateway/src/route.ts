@@ -18,10 +18,12 @@ export type RecordsClient = ServiceClient<typeof RecordsService>;
 
 /** Dependencies of the routes. */
 export interface Context {
-  auth: ServiceClient<AuthServiceService & typeof RecordsService>;
-  calls: ServiceClient<CallsServiceService & FeedServiceService & typeof RecordsService>;
-  projects: ServiceClient<ProjectsServiceService & FeedServiceService & typeof RecordsService>;
-  entities: ServiceClient<EntitiesServiceService & FeedServiceService & typeof RecordsService>;
+  auth: ServiceClient<AuthServiceService>;
+  calls: ServiceClient<CallsServiceService & FeedServiceService>;
+  projects: ServiceClient<ProjectsServiceService & FeedServiceService>;
+  entities: ServiceClient<EntitiesServiceService & FeedServiceService>;
+  /** Clients of the services that store records. */
+  records: Record<'auth' | 'calls' | 'projects' | 'entities', RecordsClient>;
   limiter: RateLimiter;
   /** Slots of large bodies of records. */
   bodies: FairQueue;

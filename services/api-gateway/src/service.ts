@@ -38,22 +38,26 @@ export function createApiGateway(config: ApiGatewayConfig, runtime: Runtime): Se
 }
 
 /** A body of records needs up to 64 MiB while it is read and passed on, so few are in memory at once. Waiting requests hold only what their sockets buffer. */
-const BODIES = { name: 'bodies', total: 4, perKey: 2, waitingPerKey: 100, waitingTotal: 1_000 };
+const BODIES = { name: 'bodies', total: 4, perKey: 1, waitingPerKey: 100, waitingTotal: 1_000 };
 
 /** @param timeoutMs the longest deadline of a request; each call has the deadline of its own */
 function connectAll({ connect }: Gateway, config: ApiGatewayConfig, timeoutMs: number) {
   const { authAddress, callsAddress, projectsAddress, entitiesAddress } = config;
   return {
-    auth: connect(AUTH, { name: 'auth', address: authAddress, timeoutMs }),
+    auth: connect(AuthServiceService, { name: 'auth', address: authAddress, timeoutMs }),
     calls: connect(CALLS, { name: 'calls', address: callsAddress, timeoutMs }),
     projects: connect(PROJECTS, { name: 'projects', address: projectsAddress, timeoutMs }),
     entities: connect(ENTITIES, { name: 'entities', address: entitiesAddress, timeoutMs }),
+    // Clients of their own have connections of their own: other requests would wait behind 16 MiB of records on the same one.
+    records: {
+      auth: connect(RecordsService, { name: 'auth-records', address: authAddress, timeoutMs }),
+      calls: connect(RecordsService, { name: 'calls-records', address: callsAddress, timeoutMs }),
+      projects: connect(RecordsService, { name: 'projects-records', address: projectsAddress, timeoutMs }),
+      entities: connect(RecordsService, { name: 'entities-records', address: entitiesAddress, timeoutMs }),
+    },
   };
 }
 
-// One client for each service, because it has one circuit breaker.
-const AUTH = { ...AuthServiceService, ...RecordsService };
-const STORED = { ...FeedServiceService, ...RecordsService };
-const CALLS = { ...CallsServiceService, ...STORED };
-const PROJECTS = { ...ProjectsServiceService, ...STORED };
-const ENTITIES = { ...EntitiesServiceService, ...STORED };
+const CALLS = { ...CallsServiceService, ...FeedServiceService };
+const PROJECTS = { ...ProjectsServiceService, ...FeedServiceService };
+const ENTITIES = { ...EntitiesServiceService, ...FeedServiceService };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createConnection, type Socket } from 'node:net';
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { sharedWorld, type World } from '@crs/testing/world';
@@ -63,32 +64,82 @@ it('slow senders of one organization delay neither its reads nor the records of 
   expect(await callOf(world, globex, 'late')).not.toHaveProperty('call_id');
 });
 
-it('slow senders of two organizations do not delay the small records of a third', async () => {
-  const initech = await createSender(world, 'initech');
-  const sockets = await Promise.all([acme, acme, globex, globex].map((sender) => stall(sender)));
+it('slow senders of other organizations do not delay small records', async () => {
+  const others = await Promise.all(['hooli', 'umbrella', 'initech'].map((name) => createSender(world, name)));
+  const initech = others.pop()!;
+  const slow = [acme, globex, ...others];
+  const sockets = await Promise.all(slow.map((sender) => stall(sender)));
   // Requests that were sent later are served, so those have their slots.
-  for (const { keys } of [acme, globex]) await gateway.rest('/v1/calls/call_1', { key: keys.ingest });
+  for (const { keys } of slow) await gateway.rest('/v1/calls/call_1', { key: keys.ingest });
   const send = (sender: Sender, summary: string) =>
     sendRecords(gateway, sender.keys.ingest, [{ type: 'call', id: 'call_1', summary }]);
   let isServed = false;
   const large = send(initech, LONG).finally(() => (isServed = true));
-  const small = await Promise.all([initech, globex, acme].map((sender) => send(sender, 'Short.')));
-  for (const { json } of small) expect(json).toMatchObject({ accepted: 1 });
+  for (let n = 0; n < 5; n++) {
+    const small = await Promise.all([initech, globex, acme].map((sender) => send(sender, `Short ${n}.`)));
+    for (const { json } of small) expect(json).toMatchObject({ accepted: 1 });
+  }
   // Every slot of large bodies is taken.
   expect(isServed).toBe(false);
   for (const socket of sockets) socket.destroy();
   expect((await large).json).toMatchObject({ accepted: 1 });
 });
 
+/** Starts a proxy that holds back what a connection sends beyond a million bytes, until `release` is called. */
+async function holdUploads(target: string): Promise<{ address: string; release: () => void }> {
+  let isHeld = true;
+  const nears: Socket[] = [];
+  const server = createServer((near) => {
+    const [host = '', port] = target.split(':');
+    const far = createConnection({ host, port: Number(port) });
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      end.on('error', () => {}).once('close', () => other.destroy());
+    far.pipe(near);
+    nears.push(near);
+    let length = 0;
+    near.on('data', (chunk: Buffer) => {
+      far.write(chunk);
+      length += chunk.length;
+      if (isHeld && length > 1_000_000) near.pause();
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const release = () => {
+    isHeld = false;
+    for (const near of nears) near.resume();
+  };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, release };
+}
+
+it('records that a service receives slowly delay no other request', async () => {
+  const { address: callsAddress, release } = await holdUploads(world.stack.addresses.calls);
+  const behind = await startGateway(world, { callsAddress });
+  onTestFinished(() => behind.stop());
+  const records = Array.from({ length: 50 }, (_, n) => ({ type: 'call', id: `held_${n}`, summary: LONG }));
+  let isServed = false;
+  const sent = sendRecords(behind, acme.keys.ingest, records).finally(() => (isServed = true));
+  for (let n = 0; n < 20; n++) {
+    for (const { keys } of [acme, globex]) expect((await behind.rest('/v1/calls/call_1', { key: keys.read })).status).toBe(200);
+    await sleep(20);
+  }
+  expect(isServed).toBe(false);
+  release();
+  expect((await sent).json).toMatchObject({ accepted: 50 });
+});
+
 it('the body of a waiting request stays with the client', async () => {
-  const [first, second] = [await stall(acme), await stall(acme)];
+  const first = await stall(acme);
   const filler = 'x'.repeat(9_900_000);
   const waiting = await stall(acme, filler);
   // Neither side's buffers hold that much.
   await expect.poll(() => waiting.writableLength).toBeGreaterThan(0);
   for (let n = 0; n < 10; n++) expect((await gateway.rest('/v1/calls/call_1', { key: acme.keys.read })).status).toBe(200);
   expect(waiting.writableLength).toBeGreaterThan(0);
-  for (const socket of [first, second]) socket.destroy();
+  first.destroy();
   await expect.poll(() => waiting.writableLength).toBe(0);
 });
 

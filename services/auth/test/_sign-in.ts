@@ -46,6 +46,7 @@ export class Browser {
           path,
           method: method ?? (body === undefined ? 'GET' : 'POST'),
           headers: {
+            host: new URL(TOOLS_URL).host,
             ...(body !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
             ...(cookie && { cookie }),
             'x-forwarded-for': this.address,
@@ -232,3 +233,19 @@ export async function disconnect(browser: Browser, page: Answer, id: string): Pr
   const { csrf = '' } = hiddenFields(page);
   return browser.send('/connections/revoke', { form: { csrf, id } });
 }
+
+export const SCOPES = ['calls:read', 'projects:read', 'entities:read'];
+
+/** Sends the form for a token of one's own, on the page of connections. A browser sends a field with several values several times. */
+export async function requestOwnToken(
+  b: Browser,
+  page: Answer,
+  fields: { label?: string; days?: string; scopes?: string[] } = {},
+) {
+  const { label = 'nightly export', days = '30', scopes = SCOPES } = fields;
+  const { csrf = '' } = hiddenFields(page);
+  const form = [['csrf', csrf], ['label', label], ['days', days], ...scopes.map((scope) => ['scope', scope])];
+  return b.send('/connections/tokens', { form });
+}
+
+export const tokenOn = ({ text }: Answer) => /<textarea[^>]*>([^<]+)<\/textarea>/.exec(text)?.[1];

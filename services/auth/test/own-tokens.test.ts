@@ -8,9 +8,11 @@ import {
   connectAssistant,
   connectionsOn,
   disconnect,
-  hiddenFields,
   openConnections,
+  requestOwnToken,
+  SCOPES,
   signIn,
+  tokenOn,
   type Answer,
 } from './_sign-in.ts';
 
@@ -18,7 +20,6 @@ const PASSWORD = 'correct horse battery';
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 const PERSON = { organization: ACME, email: ANN, password: PASSWORD };
 const TWIN = { ...PERSON, organization: GLOBEX };
-const SCOPES = ['calls:read', 'projects:read', 'entities:read'];
 const DAY = 86_400;
 
 let world: SharedAuthWorld;
@@ -56,21 +57,13 @@ const auditOf = (tokenId: string) =>
     [tokenId],
   );
 
-/** Sends the form for a token. The browser sends a field with several values several times. */
-async function send(b: Browser, page: Answer, fields: { label?: string; days?: string; scopes?: string[] } = {}) {
-  const { label = 'nightly export', days = '30', scopes = SCOPES } = fields;
-  const { csrf = '' } = hiddenFields(page);
-  const form = [['csrf', csrf], ['label', label], ['days', days], ...scopes.map((scope) => ['scope', scope])];
-  return b.send('/connections/tokens', { form });
-}
-const tokenOn = ({ text }: Answer) => /<textarea[^>]*>([^<]+)<\/textarea>/.exec(text)?.[1];
 const errorOn = ({ text }: Answer) => /id="token-error"[^>]*>.*?<p>([^<]*)<\/p>/s.exec(text)?.[1];
 
 /** Makes a token by the page. */
 async function make(person = PERSON, fields = {}) {
   const b = browser();
   const page = await openConnections(b, person);
-  const answer = await send(b, page, fields);
+  const answer = await requestOwnToken(b, page, fields);
   const accessToken = tokenOn(answer)!;
   return { b, page, answer, accessToken, id: String(decodeJwt(accessToken)['grant_id']) };
 }
@@ -137,8 +130,8 @@ describe('a token that a user makes', () => {
   it('is refused without the token of the form', async () => {
     const b = browser();
     const page = await openConnections(b, PERSON);
-    expect((await send(b, { ...page, text: '' })).status).toBe(403);
-    expect((await send(browser(), page)).status).toBe(403);
+    expect((await requestOwnToken(b, { ...page, text: '' })).status).toBe(403);
+    expect((await requestOwnToken(browser(), page)).status).toBe(403);
     expect(await tokensOf()).toEqual([]);
   });
 });
@@ -163,7 +156,7 @@ describe('the form for a token', () => {
     ['only an unknown scope', { scopes: ['calls:write'] }, /at least one/],
   ])('refuses %s, and keeps what was typed', async (_name, fields, reason) => {
     const b = browser();
-    const answer = await send(b, await openConnections(b, PERSON), { label: 'typed', ...fields });
+    const answer = await requestOwnToken(b, await openConnections(b, PERSON), { label: 'typed', ...fields });
     expect(answer.status).toBe(422);
     expect(errorOn(answer)).toMatch(reason);
     if (!('label' in fields)) expect(answer.text).toContain('value="typed"');
@@ -179,14 +172,14 @@ describe('the form for a token', () => {
     await world.rows(earlier, [ACME, ANN]);
     const b = browser();
     const page = await openConnections(b, PERSON);
-    const answers = await Promise.all([send(b, page), send(b, page), send(b, page)]);
+    const answers = await Promise.all([requestOwnToken(b, page), requestOwnToken(b, page), requestOwnToken(b, page)]);
     const refused = answers.filter(({ status }) => status === 422);
     expect([answers.length, refused.length]).toEqual([3, 2]);
     expect(errorOn(refused[0]!)).toContain('You have 20 tokens');
     for (const other of [{ ...PERSON, email: BOB }, TWIN]) expect((await make(other)).answer.status).toBe(200);
     await disconnect(b, page, 'grant_1');
-    expect((await send(b, page)).status).toBe(200);
-    expect((await send(b, page)).status).toBe(422);
+    expect((await requestOwnToken(b, page)).status).toBe(200);
+    expect((await requestOwnToken(b, page)).status).toBe(422);
   });
 });
 
@@ -196,12 +189,12 @@ describe('making a token needs a sign-in', () => {
     await openConnections(b, PERSON);
     await ageSession(world, b, 590);
     const { page } = await b.open('/connections');
-    expect((await send(b, page)).status).toBe(200);
+    expect((await requestOwnToken(b, page)).status).toBe(200);
     await ageSession(world, b, 20);
     const late = await b.open('/connections');
     expect(late.page.text).not.toContain('action="/connections/tokens"');
     expect(late.page.text).toContain('href="/connections?sign-in=again"');
-    const refused = await send(b, page);
+    const refused = await requestOwnToken(b, page);
     expect([refused.status, refused.headers.get('location')]).toEqual([303, '/connections?sign-in=again']);
     expect(await tokensOf()).toHaveLength(1);
 
@@ -209,14 +202,14 @@ describe('making a token needs a sign-in', () => {
     expect(form.page.text).toContain(`value="${ANN}"`);
     const back = await signIn(b, form.page, PERSON);
     expect(back.path).toBe('/connections');
-    expect((await send(b, back.page)).status).toBe(200);
+    expect((await requestOwnToken(b, back.page)).status).toBe(200);
   });
 
   it('that an operator has not ended', async () => {
     const b = browser();
     const page = await openConnections(b, PERSON);
     await world.operator.auth.endUserSessions({ email: ANN }, await world.operate(ACME));
-    expect((await send(b, page)).status).toBe(303);
+    expect((await requestOwnToken(b, page)).status).toBe(303);
     expect(await tokensOf()).toEqual([]);
   });
 });
@@ -227,7 +220,7 @@ describe('an organization without own tokens', () => {
     const page = await openConnections(b, PERSON);
     await setOwnTokens(false);
     expect((await b.open('/connections')).page.text).not.toContain('Your tokens');
-    const refused = await send(b, page);
+    const refused = await requestOwnToken(b, page);
     expect(refused.status).toBe(403);
     expect(refused.text).toContain('Ask your administrator for a token.');
     await setOwnTokens(true);

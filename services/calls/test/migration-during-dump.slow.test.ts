@@ -127,8 +127,9 @@ const up = (lockRetryMs?: number) =>
   migrate({ adminUrl: world.databaseUrl, service: 'calls', migrations: [...migrations, addColumn, addIndex], lockRetryMs });
 
 it(`${DUMP} delays a migration, but no request fails`, async () => {
-  const requests = sendRequests();
+  // Earlier than the requests, because the error names the oldest transaction.
   const dumping = await dump();
+  const requests = sendRequests();
   // With 1 ms to retry, the migration fails after its first attempt.
   await expect(up(1)).rejects.toThrow(
     /^The migration calls\/29990101T000000-add-column waits for a lock that pg_dump \(pid \d+, role \w+, for 0 min\) holds\./,

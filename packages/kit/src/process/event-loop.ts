@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-const SLICE_MS = 5;
+const SLICE_MS = 2;
 
 let last: Promise<unknown> = Promise.resolve();
 

@@ -1,10 +1,9 @@
 import type { Response } from 'express';
 import { parseUuid } from '@crs/kit/text';
 import { callOf } from '@crs/kit/http/request';
-import type { CallOptions } from '@crs/kit/rpc/client';
 import type { PutRecordsResponse, Supposed } from '@crs/proto/crs/imports/v1/imports';
 import { authenticatedOf } from '../http/authentication.ts';
-import type { Context, RecordsClient } from '../route.ts';
+import type { Context } from '../route.ts';
 import { serialize } from './records-client.ts';
 import { toLineError, withOrganization, type LineError, type RecordType, type RoutedLine } from './route-lines.ts';
 
@@ -30,6 +29,7 @@ export interface PutResult {
  */
 export async function putRuns(context: Context, response: Response, lines: RoutedLine[], mode: PutMode): Promise<PutResult> {
   const { credential, address } = authenticatedOf(response)!;
+  const call = callOf(response);
   const supposed: Supposed = { emails: [], projectIds: [], billingOffices: [] };
   const result: PutResult = { accepted: 0, unchanged: 0, created: 0, errors: [], holdId: undefined };
   for (const run of runsOf(lines)) {
@@ -44,7 +44,10 @@ export async function putRuns(context: Context, response: Response, lines: Route
       supposed: mode.check ? supposed : undefined,
       address,
     });
-    const { accepted, unchanged, created, errors } = await clientOf(context, type).putRecords(request, callTo(type, response));
+    const service = SERVICES[type];
+    // Auth accepts the caller token of any service.
+    const token = credential.callerTokens[service === 'auth' ? 'projects' : service];
+    const { accepted, unchanged, created, errors } = await context.records[service].putRecords(request, { ...call, token });
     result.accepted += accepted;
     result.unchanged += unchanged;
     result.created += created;
@@ -67,25 +70,14 @@ function* runsOf(lines: RoutedLine[]): Generator<RoutedLine[]> {
   if (run.length > 0) yield run;
 }
 
-function clientOf({ auth, calls, entities, projects }: Context, type: RecordType): RecordsClient {
-  switch (type) {
-    case 'call':
-      return calls;
-    case 'entity':
-      return entities;
-    case 'project':
-    case 'billing_office':
-      return projects;
-    case 'user':
-      return auth;
-  }
-}
-
-function callTo(type: RecordType, response: Response): CallOptions {
-  const call = callOf(response);
-  // Auth accepts the caller token of any service.
-  return type === 'user' ? { ...call, token: authenticatedOf(response)!.credential.callerTokens['projects'] } : call;
-}
+/** The service that stores each type. */
+const SERVICES = {
+  call: 'calls',
+  entity: 'entities',
+  project: 'projects',
+  billing_office: 'projects',
+  user: 'auth',
+} as const satisfies Record<RecordType, string>;
 
 function keyOf({ envelope: { id, email } }: RoutedLine): string {
   const key = id ?? email;

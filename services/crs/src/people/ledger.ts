@@ -97,12 +97,15 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Writes the ledger to a file. Keeps the entries that the file already has: a database that was restored from a backup lacks the latest ones.
+ * Writes the ledger to a file. Keeps the entries and calls that the file already has: a database that was restored from a backup lacks the latest ones.
  * @returns how many entries the file has
  */
 export async function keepLedger(file: string, entries: LedgerEntry[], fileExists: boolean): Promise<number> {
-  const kept = fileExists ? await loadLedger(file) : [];
-  const byId = new Map([...kept, ...entries].map((entry) => [`${entry.organization} ${entry.erasure_id}`, entry]));
+  const byId = new Map<string, LedgerEntry>();
+  for (const entry of [...(fileExists ? await loadLedger(file) : []), ...entries]) {
+    const id = `${entry.organization} ${entry.erasure_id}`;
+    byId.set(id, mergeEntries(byId.get(id), entry));
+  }
   const data = [...byId.values()].toSorted((a, b) => (a.at < b.at ? -1 : 1));
   const temporary = `${file}.new`;
   const handle = await open(temporary, 'w', 0o600);
@@ -114,6 +117,13 @@ export async function keepLedger(file: string, entries: LedgerEntry[], fileExist
   }
   await rename(temporary, file);
   return data.length;
+}
+
+/** The database may have been restored to a time in the middle of the erasure. */
+function mergeEntries(kept: LedgerEntry | undefined, entry: LedgerEntry): LedgerEntry {
+  if (!kept) return entry;
+  const calls = [...new Set([...kept.calls, ...entry.calls])].toSorted();
+  return { ...entry, calls, count: calls.length, completed_at: entry.completed_at ?? kept.completed_at };
 }
 
 const CALLS_AT_ONCE = 10_000;

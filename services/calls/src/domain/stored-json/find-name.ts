@@ -48,9 +48,12 @@ function normalizeName(text: string): string {
   return normalized.slice(skip([TITLE], normalized, 0)) || normalized;
 }
 
+const ASCII = /^[\0-\x7f]*$/;
+
 /** Folds case and white space, and drops invisible characters, so that a name is found in running text however it is broken over lines. */
 export function normalizeText(text: string): string {
-  return fold(text.replace(INVISIBLE, '').replace(/\s+/gu, ' '));
+  const folded = ASCII.test(text) ? text.toLowerCase() : fold(text.replace(INVISIBLE, ''));
+  return folded.replace(/\s+/gu, ' ');
 }
 
 function normalizeUnicode(text: string): string {

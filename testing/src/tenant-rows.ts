@@ -140,6 +140,7 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
       `update ${service}.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`,
     ]),
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
+    [`insert into calls.retention (organization, day, deleted) values ($1, '2025-01-01', 7)`],
     [`insert into calls.holds (organization, hold_id, label, created_at, created_by) values ($1, $2, $1, now(), $1)`, HOLD],
     ['insert into calls.held_calls (organization, hold_id, call_id) values ($1, $2, $3)', HOLD, HELD_CALL],
     [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],

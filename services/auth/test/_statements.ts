@@ -156,6 +156,7 @@ export const statements: SendStatements[] = [
     return [issuers.findIssuerOwner(issuer), issuers.lockListedIssuer(id, assertionIssuerOf(id))];
   },
   ({ id }) => [
+    organizations.findRetention(id),
     erasures.findTarget(id, { kind: 'organization' }),
     erasures.findTarget(id, { kind: 'project', projectId: PROJECT }),
     erasures.findTarget(id, { kind: 'user', email: ANN }),

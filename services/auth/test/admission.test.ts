@@ -33,6 +33,7 @@ const INTERNAL: Record<
   recordRefusal: 'the refused token',
   recordKeyAction: ['organization'],
   beginErasure: ['operator'],
+  getRetention: ['operator'],
 };
 
 /** The admin RPCs for an operator of no organization. Every other admin RPC is for an operator of one organization. */

@@ -51,6 +51,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       recordRefusal: 'none',
       recordKeyAction: { rights: KEY_RIGHTS },
       beginErasure: 'none',
+      getRetention: 'none',
     } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [

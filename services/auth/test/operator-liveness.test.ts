@@ -75,6 +75,7 @@ const CALLS: Record<keyof CallsAdminServiceService, readonly OperatorRole[]> = {
   listHolds: ['admin'],
   releaseHold: ['admin'],
   beginErasure: DELETIONS,
+  runRetention: TENANTS,
 };
 
 /** The same for the RPCs on people. */

@@ -122,6 +122,16 @@ export const createCalls: Migration = {
       );
       create index erased_calls_of_erasure on calls.erased_calls (organization, erasure_id, call_digest);
 
+      -- What the last runs of retention did.
+      create table calls.retention (
+        organization text collate "C" primary key,
+        counted_for timestamptz(3),
+        day date not null,
+        deleted integer not null check (deleted >= 0)
+      );
+      comment on column calls.retention.counted_for is 'when the settings changed under which a run has counted; under others, a run only counts';
+      comment on column calls.retention.deleted is 'calls that were deleted on this day in UTC';
+
       -- Legal holds in force: of all calls of a project, later ones included, or of the calls in held_calls.
       create table calls.holds (
         organization text collate "C" not null,
@@ -148,12 +158,14 @@ export const createCalls: Migration = {
       -- squawk-ignore adding-serial-primary-key-field
       alter table calls.held_calls add primary key (organization, call_id, hold_id);
     `);
-    for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'erasures', 'erased_calls', 'holds', 'held_calls']) {
+    for (const table of [
+      ...['calls', 'notes', 'call_days', 'name_secrets', 'retention', 'holds', 'held_calls', 'erasures', 'erased_calls'],
+    ]) {
       await protectByTenant(db, 'calls', table);
     }
     await db.raw(`
       grant select, insert, update, delete on
-        calls.calls, calls.notes, calls.call_days, calls.erasures, calls.erased_calls to ${roleOf('calls')};
+        calls.calls, calls.notes, calls.call_days, calls.retention, calls.erasures, calls.erased_calls to ${roleOf('calls')};
       grant select, insert, delete on calls.name_secrets, calls.holds, calls.held_calls to ${roleOf('calls')};
     `);
     await createFeed(db, 'calls', 'text collate "C"');
@@ -161,7 +173,7 @@ export const createCalls: Migration = {
 
   async down(db: Knex) {
     await dropFeed(db, 'calls');
-    await db.raw(`drop table calls.erased_calls, calls.erasures, calls.held_calls, calls.holds, calls.name_secrets, calls.call_days,
-      calls.notes, calls.calls`);
+    await db.raw(`drop table calls.erased_calls, calls.erasures, calls.held_calls, calls.holds, calls.retention, calls.name_secrets,
+      calls.call_days, calls.notes, calls.calls`);
   },
 };

@@ -15,6 +15,7 @@ import { listCalls, listDetails } from '../src/store/list-calls.ts';
 import { listUserCalls } from '../src/store/list-user-calls.ts';
 import * as holds from '../src/store/holds.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
+import * as retention from '../src/store/retention.ts';
 import { run as prepare } from '../src/store/prepare-call.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
 
@@ -67,8 +68,12 @@ export const statements: SendStatements[] = [
     holds.findNoteWriters(id, [CALL]),
     holds.findUsersOfProject(id, PROJECT),
     holds.countHolds(id),
+    retention.nextCalls(id, '', 'date', LATER.at, 10),
+    retention.nextCalls(id, '', 'created', LATER.at, 10),
+    retention.findRun(id),
     holds.listHolds(id),
   ],
+  ({ id }) => [retention.putRun(id, { countedFor: new Date(), day: '2026-01-01', deleted: 8 })],
   async ({ id }, query) => {
     await holds.findHolds(query, id, [HELD_CALL]);
     const hold = { holdId: PROJECT, label: id, projectId: PROJECT, callIds: [CALL], createdAt: new Date(), createdBy: id };

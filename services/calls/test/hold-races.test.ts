@@ -4,6 +4,7 @@ import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANN, deletion, fillForHolds, holdsOf, OTHER_PROJECT, storedCalls } from './_holds.ts';
 import { callLine, PROJECT } from './_records.ts';
+import { runRetention, setRetention } from './_retention.ts';
 
 let world: OwnWorld;
 let acme: string;
@@ -72,6 +73,29 @@ describe('a hold that is being created when', () => {
     );
     expect(result).toContain(holdId);
     expect(await storedCalls(world, acme)).toHaveLength(4);
+  });
+});
+
+describe('retention', () => {
+  const blocked = (table: string): Hold => ({ table, at: 'statement', by: 'crs-calls-import' });
+  const hold = () => holdsOf(world, acme).create({ callIds: ['alone'] });
+  const run = () => runRetention(world, acme);
+  beforeEach(async () => {
+    const line = callLine(acme, 'alone', { created_at: '2020-01-01T00:00:00Z' });
+    expect((await world.tryLoad([line])).accepted).toBe(1);
+    await setRetention(world, acme, { retainCalls: '1y' });
+    expect(await run()).toEqual({ due: 1, deleted: 0 });
+  });
+
+  it('skips a call whose hold is being created', async () => {
+    const [, result] = await race(blocked('calls.holds'), 2, hold, run);
+    expect(result).toEqual({ due: 0, deleted: 0 });
+    expect(await storedCalls(world, acme)).toContain('alone');
+  });
+
+  it('deletes a call whose hold comes meanwhile, and the hold is refused', async () => {
+    const [result, refusal] = await race(blocked('calls.call_days'), 2, run, hold);
+    expect([result, refusal]).toEqual([{ due: 1, deleted: 1 }, expect.stringContaining('unknown: alone')]);
   });
 });
 

@@ -17,6 +17,7 @@ import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { personCommands } from './commands/person.ts';
 import { projectCommands } from './commands/project.ts';
+import { retentionCommands } from './commands/retention.ts';
 import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
@@ -71,6 +72,7 @@ export function createProgram(): Command {
     personCommands,
     erasuresCommands,
     holdCommands,
+    retentionCommands,
     completionCommand,
   ]) {
     register(program);

@@ -14,6 +14,7 @@ import { members } from './admin/members.ts';
 import { operatorRpcs } from './admin/operator-rpcs.ts';
 import { issueOperatorToken, operators } from './admin/operators.ts';
 import { organizations } from './admin/organizations.ts';
+import { retention } from './admin/retention.ts';
 import { scim } from './admin/scim.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
@@ -47,6 +48,7 @@ const FROM: From<AuthServiceService> = {
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
   recordKeyAction: ['api-gateway', ...RECORD_SERVICES],
+  getRetention: ['calls'],
   beginErasure: ['calls'],
 };
 
@@ -59,7 +61,7 @@ export function internalServices(context: Context) {
       ...references(context),
       ...projects(context),
       ...operatorCalls(context),
-      ...operatorRpcs(context, erasureStart),
+      ...operatorRpcs(context, { ...erasureStart, ...retention }),
     }),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];

@@ -18,6 +18,7 @@ import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
 import { people } from './people/index.ts';
+import { runRetention } from './run-retention.ts';
 
 /** The programs that may call each RPC. */
 const FROM: From<CallsServiceService> = {
@@ -50,6 +51,10 @@ export function adminServices(context: RecordContext) {
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
     bind(PeopleServiceService, ['crs'], people(context)),
-    bind(CallsAdminServiceService, ['crs'], { ...holds(context), beginErasure: beginErasure(context) }),
+    bind(CallsAdminServiceService, ['crs'], {
+      ...holds(context),
+      beginErasure: beginErasure(context),
+      runRetention: runRetention(context),
+    }),
   ];
 }

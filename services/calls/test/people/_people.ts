@@ -48,7 +48,7 @@ export function linesOf(organization: string): CallLine[] {
 export async function stored(world: World, organization: string): Promise<Map<string, string>> {
   const parts = ['calls', 'notes', 'changes', 'feeds', 'call_days', 'erasures', 'erased_calls'].map((table) => {
     const id = ['calls', 'notes'].includes(table) ? 't.call_id' : `''`;
-    return `select ${id} as id, t::text as row from calls.${table} t where t.organization = $1`;
+    return `select ${id} as id, to_jsonb(t)::text as row from calls.${table} t where t.organization = $1`;
   });
   const { rows } = await world.query(parts.join(' union all '), [organization]);
   const texts = new Map<string, string>();

@@ -275,7 +275,15 @@ export interface Organization {
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
   /** Absent: not suspended. */
-  suspendedAt: Date | undefined;
+  suspendedAt:
+    | Date
+    | undefined;
+  /** How long calls are kept, such as `3y` or `90d`, or `none`: until they are deleted otherwise. */
+  retainCalls: string;
+  /** What the age of a call is counted from: `date`, or if it has none its creation, or `created`. */
+  retainBy: string;
+  /** How many calls retention deletes in a UTC day. */
+  retainPerDay: number;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -351,7 +359,19 @@ export interface OrganizationSettings {
     | ClientHosts
     | undefined;
   /** False also ends the tokens that users made for themselves, for good. */
-  ownTokens?: boolean | undefined;
+  ownTokens?:
+    | boolean
+    | undefined;
+  /** 1 to 100 `y`, 1 to 99,999 `d`, or `none`. After a change of these three settings, the next run of retention only counts. */
+  retainCalls?:
+    | string
+    | undefined;
+  /** `date` or `created`. */
+  retainBy?:
+    | string
+    | undefined;
+  /** 1 to 1,000,000,000. */
+  retainPerDay?: number | undefined;
 }
 
 /** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
@@ -1163,6 +1183,9 @@ function createBaseOrganization(): Organization {
     ownTokens: false,
     assertionIssuers: [],
     suspendedAt: undefined,
+    retainCalls: "",
+    retainBy: "",
+    retainPerDay: 0,
   };
 }
 
@@ -1215,6 +1238,15 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.suspendedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.suspendedAt), writer.uint32(130).fork()).join();
+    }
+    if (message.retainCalls !== "") {
+      writer.uint32(138).string(message.retainCalls);
+    }
+    if (message.retainBy !== "") {
+      writer.uint32(146).string(message.retainBy);
+    }
+    if (message.retainPerDay !== 0) {
+      writer.uint32(152).uint32(message.retainPerDay);
     }
     return writer;
   },
@@ -1360,6 +1392,30 @@ export const Organization: MessageFns<Organization> = {
             message.suspendedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1446,6 +1502,21 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.suspended_at)
         ? fromJsonTimestamp(object.suspended_at)
         : undefined,
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : "",
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : "",
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : 0,
     };
   },
 
@@ -1499,6 +1570,15 @@ export const Organization: MessageFns<Organization> = {
     if (message.suspendedAt !== undefined) {
       obj.suspendedAt = message.suspendedAt.toISOString();
     }
+    if (message.retainCalls !== "") {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== "") {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== 0) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
     return obj;
   },
 
@@ -1531,6 +1611,9 @@ export const Organization: MessageFns<Organization> = {
     message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     message.suspendedAt = object.suspendedAt ?? undefined;
+    message.retainCalls = object.retainCalls ?? "";
+    message.retainBy = object.retainBy ?? "";
+    message.retainPerDay = object.retainPerDay ?? 0;
     return message;
   },
 };
@@ -1924,6 +2007,9 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     clients: undefined,
     clientHosts: undefined,
     ownTokens: undefined,
+    retainCalls: undefined,
+    retainBy: undefined,
+    retainPerDay: undefined,
   };
 }
 
@@ -1964,6 +2050,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.ownTokens !== undefined) {
       writer.uint32(80).bool(message.ownTokens);
+    }
+    if (message.retainCalls !== undefined) {
+      writer.uint32(106).string(message.retainCalls);
+    }
+    if (message.retainBy !== undefined) {
+      writer.uint32(114).string(message.retainBy);
+    }
+    if (message.retainPerDay !== undefined) {
+      writer.uint32(120).uint32(message.retainPerDay);
     }
     return writer;
   },
@@ -2077,6 +2172,30 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.ownTokens = reader.bool();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2143,6 +2262,21 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.own_tokens)
         ? globalThis.Boolean(object.own_tokens)
         : undefined,
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : undefined,
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : undefined,
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : undefined,
     };
   },
 
@@ -2184,6 +2318,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.ownTokens !== undefined) {
       obj.ownTokens = message.ownTokens;
     }
+    if (message.retainCalls !== undefined) {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== undefined) {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== undefined) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
     return obj;
   },
 
@@ -2216,6 +2359,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
       ? ClientHosts.fromPartial(object.clientHosts)
       : undefined;
     message.ownTokens = object.ownTokens ?? undefined;
+    message.retainCalls = object.retainCalls ?? undefined;
+    message.retainBy = object.retainBy ?? undefined;
+    message.retainPerDay = object.retainPerDay ?? undefined;
     return message;
   },
 };

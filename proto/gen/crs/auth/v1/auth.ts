@@ -358,6 +358,19 @@ export interface ApiKey {
   networks: string[];
 }
 
+export interface GetRetentionRequest {
+}
+
+export interface GetRetentionResponse {
+  /** `3y` or `90d`, or `none`. */
+  retainCalls: string;
+  /** `date` or `created`. */
+  retainBy: string;
+  retainPerDay: number;
+  /** When one of these settings last changed. */
+  changedAt: Date | undefined;
+}
+
 /** The target of a deletion. */
 export interface ErasureTarget {
   target:
@@ -4769,6 +4782,191 @@ export const ApiKey: MessageFns<ApiKey> = {
   },
 };
 
+function createBaseGetRetentionRequest(): GetRetentionRequest {
+  return {};
+}
+
+export const GetRetentionRequest: MessageFns<GetRetentionRequest> = {
+  encode(_: GetRetentionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRetentionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRetentionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GetRetentionRequest {
+    return {};
+  },
+
+  toJSON(_: GetRetentionRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetRetentionRequest>): GetRetentionRequest {
+    return GetRetentionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetRetentionRequest>): GetRetentionRequest {
+    const message = createBaseGetRetentionRequest();
+    return message;
+  },
+};
+
+function createBaseGetRetentionResponse(): GetRetentionResponse {
+  return { retainCalls: "", retainBy: "", retainPerDay: 0, changedAt: undefined };
+}
+
+export const GetRetentionResponse: MessageFns<GetRetentionResponse> = {
+  encode(message: GetRetentionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.retainCalls !== "") {
+      writer.uint32(10).string(message.retainCalls);
+    }
+    if (message.retainBy !== "") {
+      writer.uint32(18).string(message.retainBy);
+    }
+    if (message.retainPerDay !== 0) {
+      writer.uint32(24).uint32(message.retainPerDay);
+    }
+    if (message.changedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.changedAt), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRetentionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRetentionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.changedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetRetentionResponse {
+    return {
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : "",
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : "",
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : 0,
+      changedAt: isSet(object.changedAt)
+        ? fromJsonTimestamp(object.changedAt)
+        : isSet(object.changed_at)
+        ? fromJsonTimestamp(object.changed_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: GetRetentionResponse): unknown {
+    const obj: any = {};
+    if (message.retainCalls !== "") {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== "") {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== 0) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
+    if (message.changedAt !== undefined) {
+      obj.changedAt = message.changedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetRetentionResponse>): GetRetentionResponse {
+    return GetRetentionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetRetentionResponse>): GetRetentionResponse {
+    const message = createBaseGetRetentionResponse();
+    message.retainCalls = object.retainCalls ?? "";
+    message.retainBy = object.retainBy ?? "";
+    message.retainPerDay = object.retainPerDay ?? 0;
+    message.changedAt = object.changedAt ?? undefined;
+    return message;
+  },
+};
+
 function createBaseErasureTarget(): ErasureTarget {
   return { target: undefined };
 }
@@ -5301,6 +5499,17 @@ export const AuthServiceService = {
       Buffer.from(RecordKeyActionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecordKeyActionResponse => RecordKeyActionResponse.decode(value),
   },
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention: {
+    path: "/crs.auth.v1.AuthService/GetRetention" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetRetentionRequest): Buffer => Buffer.from(GetRetentionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetRetentionRequest => GetRetentionRequest.decode(value),
+    responseSerialize: (value: GetRetentionResponse): Buffer =>
+      Buffer.from(GetRetentionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetRetentionResponse => GetRetentionResponse.decode(value),
+  },
   /**
    * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.
    * The call may be repeated. The calls service makes it, because no legal hold may begin between its check for holds and this step. Admits
@@ -5383,6 +5592,8 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   recordRefusal: handleUnaryCall<RecordRefusalRequest, RecordRefusalResponse>;
   /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
   recordKeyAction: handleUnaryCall<RecordKeyActionRequest, RecordKeyActionResponse>;
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention: handleUnaryCall<GetRetentionRequest, GetRetentionResponse>;
   /**
    * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.
    * The call may be repeated. The calls service makes it, because no legal hold may begin between its check for holds and this step. Admits
@@ -5693,6 +5904,22 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention(
+    request: GetRetentionRequest,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
+  ): ClientUnaryCall;
+  getRetention(
+    request: GetRetentionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
+  ): ClientUnaryCall;
+  getRetention(
+    request: GetRetentionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
   ): ClientUnaryCall;
   /**
    * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.

@@ -86,6 +86,20 @@ export interface BeginErasureResponse {
   userId: string;
 }
 
+export interface RunRetentionRequest {
+  /** The `next` of the response before. Empty: a new pass over all calls. */
+  after: string;
+}
+
+export interface RunRetentionResponse {
+  /** The calls of this part of the pass that are older than the organization keeps calls, and that no legal hold keeps. */
+  due: number;
+  /** Those of them that were deleted. */
+  deleted: number;
+  /** Where the pass goes on. Empty: it is complete. */
+  next: string;
+}
+
 function createBaseCreateHoldRequest(): CreateHoldRequest {
   return { label: "", projectId: undefined, callIds: [] };
 }
@@ -853,8 +867,176 @@ export const BeginErasureResponse: MessageFns<BeginErasureResponse> = {
   },
 };
 
+function createBaseRunRetentionRequest(): RunRetentionRequest {
+  return { after: "" };
+}
+
+export const RunRetentionRequest: MessageFns<RunRetentionRequest> = {
+  encode(message: RunRetentionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunRetentionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunRetentionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RunRetentionRequest {
+    return { after: isSet(object.after) ? globalThis.String(object.after) : "" };
+  },
+
+  toJSON(message: RunRetentionRequest): unknown {
+    const obj: any = {};
+    if (message.after !== "") {
+      obj.after = message.after;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RunRetentionRequest>): RunRetentionRequest {
+    return RunRetentionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunRetentionRequest>): RunRetentionRequest {
+    const message = createBaseRunRetentionRequest();
+    message.after = object.after ?? "";
+    return message;
+  },
+};
+
+function createBaseRunRetentionResponse(): RunRetentionResponse {
+  return { due: 0, deleted: 0, next: "" };
+}
+
+export const RunRetentionResponse: MessageFns<RunRetentionResponse> = {
+  encode(message: RunRetentionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.due !== 0) {
+      writer.uint32(8).uint32(message.due);
+    }
+    if (message.deleted !== 0) {
+      writer.uint32(16).uint32(message.deleted);
+    }
+    if (message.next !== "") {
+      writer.uint32(26).string(message.next);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunRetentionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunRetentionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.due = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.deleted = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RunRetentionResponse {
+    return {
+      due: isSet(object.due) ? globalThis.Number(object.due) : 0,
+      deleted: isSet(object.deleted) ? globalThis.Number(object.deleted) : 0,
+      next: isSet(object.next) ? globalThis.String(object.next) : "",
+    };
+  },
+
+  toJSON(message: RunRetentionResponse): unknown {
+    const obj: any = {};
+    if (message.due !== 0) {
+      obj.due = Math.round(message.due);
+    }
+    if (message.deleted !== 0) {
+      obj.deleted = Math.round(message.deleted);
+    }
+    if (message.next !== "") {
+      obj.next = message.next;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RunRetentionResponse>): RunRetentionResponse {
+    return RunRetentionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunRetentionResponse>): RunRetentionResponse {
+    const message = createBaseRunRetentionResponse();
+    message.due = object.due ?? 0;
+    message.deleted = object.deleted ?? 0;
+    message.next = object.next ?? "";
+    return message;
+  },
+};
+
 /**
- * Manages legal holds, and begins deletions, which holds may forbid. While a hold is in force, the calls that it names, or all calls of its project, can't be deleted or moved out of their project. Nor
+ * Manages legal holds, begins deletions, which holds may forbid, and runs retention. While a hold is in force, the calls that it names, or all calls of its project, can't be deleted or moved out of their project. Nor
  * can that project, the users who conducted these calls or wrote notes on them, or the organization be deleted.
  */
 export type CallsAdminServiceService = typeof CallsAdminServiceService;
@@ -903,6 +1085,20 @@ export const CallsAdminServiceService = {
       Buffer.from(BeginErasureResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): BeginErasureResponse => BeginErasureResponse.decode(value),
   },
+  /**
+   * Deletes calls that the organization no longer keeps, for some seconds, in short transactions. The first pass over all calls after a change of the
+   * organization's settings only counts. Admits operators.
+   */
+  runRetention: {
+    path: "/crs.calls.v1.CallsAdminService/RunRetention" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RunRetentionRequest): Buffer => Buffer.from(RunRetentionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RunRetentionRequest => RunRetentionRequest.decode(value),
+    responseSerialize: (value: RunRetentionResponse): Buffer =>
+      Buffer.from(RunRetentionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RunRetentionResponse => RunRetentionResponse.decode(value),
+  },
 } as const;
 
 export interface CallsAdminServiceServer extends UntypedServiceImplementation {
@@ -917,6 +1113,11 @@ export interface CallsAdminServiceServer extends UntypedServiceImplementation {
   releaseHold: handleUnaryCall<ReleaseHoldRequest, ReleaseHoldResponse>;
   /** Begins a deletion at auth, unless a hold keeps the target. The call may be repeated. Admits operators. Failed precondition: a hold keeps the target. */
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
+  /**
+   * Deletes calls that the organization no longer keeps, for some seconds, in short transactions. The first pass over all calls after a change of the
+   * organization's settings only counts. Admits operators.
+   */
+  runRetention: handleUnaryCall<RunRetentionRequest, RunRetentionResponse>;
 }
 
 export interface CallsAdminServiceClient extends Client {
@@ -986,6 +1187,25 @@ export interface CallsAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Deletes calls that the organization no longer keeps, for some seconds, in short transactions. The first pass over all calls after a change of the
+   * organization's settings only counts. Admits operators.
+   */
+  runRetention(
+    request: RunRetentionRequest,
+    callback: (error: ServiceError | null, response: RunRetentionResponse) => void,
+  ): ClientUnaryCall;
+  runRetention(
+    request: RunRetentionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RunRetentionResponse) => void,
+  ): ClientUnaryCall;
+  runRetention(
+    request: RunRetentionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RunRetentionResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -9,8 +9,9 @@ import type { Context } from '../../context.ts';
 import type { SettingChanges } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
 
-/** The RPCs of the admin listener, and that of the internal listener by which the calls service begins a deletion for an operator. */
-type AdminRpcs = Omit<Rpcs<AuthAdminServiceService>, 'issueOperatorToken'> & Pick<Rpcs<AuthServiceService>, 'beginErasure'>;
+/** The RPCs of the admin listener, and those of the internal listener by which the calls service works for an operator. */
+type AdminRpcs = Omit<Rpcs<AuthAdminServiceService>, 'issueOperatorToken'> &
+  Pick<Rpcs<AuthServiceService>, 'beginErasure' | 'getRetention'>;
 type Request<Method extends keyof AdminRpcs> = Parameters<AdminRpcs[Method]['handle']>[0];
 type Response<Method extends keyof AdminRpcs> = Awaited<ReturnType<AdminRpcs[Method]['handle']>>;
 

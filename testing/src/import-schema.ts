@@ -116,16 +116,16 @@ export function fieldLists(): string {
 const SHARED_FIELDS = ['type', 'organization', 'deleted', 'merge'];
 
 function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
-  const pathsOfForms = new Map<string, string>();
+  const pathsOf = new Map<string, string>();
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
     if (path === '' && SHARED_FIELDS.includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
     const parts = (inner.items as Json | undefined) ?? inner;
-    const form = JSON.stringify(parts.properties);
-    const earlier = pathsOfForms.get(form);
-    if (form !== undefined) pathsOfForms.set(form, path + name);
-    const use = required.includes(name) ? ', **required**' : defaultOf(field);
-    const item = `- \`${path}${name}\` (${valueOf(field)}${use}): ${field.description}`;
+    const inside = JSON.stringify(parts.properties ?? {});
+    const earlier = parts.properties && pathsOf.get(inside);
+    pathsOf.set(inside, path + name);
+    const form = `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`;
+    const item = `- \`${path}${name}\`${form === 'text' ? '' : ` (${form})`}: ${field.description}`;
     if (earlier !== undefined) return [`${item} Has the fields of \`${earlier}\`.`];
     return [item, ...itemsOf(parts, `${path}${name}${inner.items ? '[]' : ''}.`)];
   });

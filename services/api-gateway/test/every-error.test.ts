@@ -42,6 +42,13 @@ beforeAll(async () => {
   keys['elsewhere'] = await world.createKey(ORGANIZATIONS.acme, { networks: ['203.0.113.0/24'] });
   withoutCalls = await startGateway(world, { callsAddress: '127.0.0.1:1', readTimeoutMs: 1_000 });
   await world.rest('/v1/calls', { key: keys['small'] });
+  const { acme } = ORGANIZATIONS;
+  await world.load([
+    { type: 'project', organization: acme, id: ID },
+    { type: 'call', organization: acme, id: 'held', project_id: ID },
+  ]);
+  const hold = { label: 'SEC', projectId: ID, callIds: [] };
+  await world.operator.calls.createHold(hold, await world.operator.operator(acme));
   await world.rest('/v1/calls/call_1', { method: 'DELETE', key: keys['limited'] });
 });
 afterAll(() => withoutCalls?.stop());
@@ -86,7 +93,7 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
   'a missing key': ['/v1/calls', () => ({})],
   'an unknown path': ['/v1/nothing', () => ({ key: keys['acme'] })],
   'an unknown call': ['/v1/calls/unknown', () => ({ key: keys['acme'] })],
-  'an unknown project': [`/v1/projects/${ID}`, () => ({ key: keys['acme'] })],
+  'an unknown project': ['/v1/projects/00000000-0000-4000-8000-00000000000b', () => ({ key: keys['acme'] })],
   'a write surface that is switched off': ['/v1/billing-offices', () => ({ key: keys['closed'] })],
   'a read-only key': ['/v1/projects', () => post(PROJECT, { key: keys['reading'] })],
   'a key outside its networks': ['/v1/calls', () => ({ key: keys['elsewhere'] })],
@@ -100,6 +107,8 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest]> = {
     '/v1/calls/call_1',
     () => post({ id: 'call_1' }, { method: 'PUT', key: keys['sender'] }),
   ],
+  'the deletion of a held call': ['/v1/calls/held', () => ({ method: 'DELETE', key: keys['sender'] })],
+  'a held call that leaves its project': ['/v1/calls/held', () => post({}, { method: 'PUT', key: keys['sender'] })],
   'a refused line': ['/v1/records?on_refusal=abort', () => post('[]', { key: keys['sender'], headers: NDJSON })],
   'a body of records of type application/json': ['/v1/records', () => post({}, { key: keys['sender'] })],
   'used-up deletions': ['/v1/calls/call_1', () => ({ method: 'DELETE', key: keys['limited'] })],

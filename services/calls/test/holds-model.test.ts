@@ -8,7 +8,7 @@ import { callLine, tenantRecords, type CallLine } from './_records.ts';
 import { runRetention, setRetention } from './_retention.ts';
 
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? 1);
-const STEPS = 150;
+const STEPS = 100;
 /** Calls of this many days are kept. */
 const DAYS = 100;
 const AGES = [50, 150];
@@ -47,7 +47,7 @@ function randomCall(id: Id): CallLine {
   return callLine(id, randomId(), {
     project_id: pick(null, ...PROJECTS),
     conducted_by: pick(null, ...USERS),
-    notes: pick<string[]>([], [USERS[0]], [...USERS]).map((email) => ({ email, text: 'x' })),
+    notes: pick<string[]>([], [], [], [pick(...USERS)]).map((email) => ({ email, text: 'x' })),
     created_at: new Date(Date.now() - pick(...AGES) * 86_400_000).toISOString(),
     summary: pick('a', 'b'),
   });
@@ -154,7 +154,7 @@ async function compare(): Promise<void> {
 
 it(`whatever is sent, what is held stays, and all else that is deleted or due disappears: ${STEPS} random steps (CRS_TEST_SEED=${SEED})`, async () => {
   const names = Object.keys(STEPS_OF);
-  const weighted = [...names, 'write', 'write', 'write', 'hold', 'release', 'remove', 'retain'];
+  const weighted = [...names, ...names, 'write', 'write', 'write', 'hold', 'eraseUser', 'eraseUser'];
   for (let step = 0; step < STEPS; step++) {
     const id = pick(...ORGANIZATIONS);
     await STEPS_OF[pick(...weighted)]!(id, models.get(id)!);

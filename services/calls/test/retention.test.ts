@@ -108,7 +108,7 @@ describe('retention', () => {
   });
 
   it('that is interrupted between two steps has not counted, and the next run begins again', async () => {
-    await fill(5_000);
+    await fill(2_000);
     await set({ retainCalls: '90d' });
     const failing = async (nth: number) => {
       let steps = 0;
@@ -123,7 +123,7 @@ describe('retention', () => {
     await failing(2);
     expect(await run()).toEqual({ due: 3, deleted: 0 });
     await failing(2);
-    expect(await left()).toHaveLength(5_005);
+    expect(await left()).toHaveLength(2_005);
     expect(await run()).toEqual({ due: 3, deleted: 3 });
   });
 
@@ -142,9 +142,8 @@ describe('retention', () => {
   });
 
   it('has not counted under settings that changed while it ran', async () => {
-    await fill(5_000);
     await set({ retainCalls: '95d' });
-    const place = `${Date.now() - DAY_MS} a-1`;
+    const place = `${Date.now() - DAY_MS} old-1`;
     expect(await world.operator.calls.runRetention({ after: place }, await world.operator.operator(acme))).toMatchObject({
       next: '',
     });
@@ -167,10 +166,23 @@ async function fill(calls: number, age = 0): Promise<void> {
 }
 
 describe('crs retention run', () => {
+  it('leaves out an organization whose deletion has begun', async () => {
+    await set({ retainCalls: '90d' });
+    await set({ retainCalls: '90d' }, globex);
+    const target = { $case: 'organization', value: true } as const;
+    await world.operator.calls.beginErasure({ target: { target }, check: false }, await world.operator.operator(globex));
+    const { status, stdout } = await runCrs(world, ['retention', 'run', '--json']);
+    expect([status, JSON.parse(stdout).data.map(({ organization }: { organization: string }) => organization)]).toEqual([
+      0,
+      expect.arrayContaining([acme]),
+    ]);
+    expect(stdout).not.toContain(globex);
+  });
+
   it('runs for each organization that has a period, and shows it and audits it', async () => {
     const crs = async (...args: string[]) => {
       const { stdout, stderr, status } = await runCrs(world, [...args, '--json']);
-      expect([status, stderr]).toEqual([0, '']);
+      expect(status, stderr).toBe(0);
       return JSON.parse(stdout);
     };
     const shown = await crs('org', 'update', acme, '--retain-calls', '90d', '--retain-by', 'created', '--retain-per-day', '5');

@@ -150,6 +150,7 @@ export async function fill(world: World, name = 'acme'): Promise<Filled> {
       select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
     [id],
   );
+  await world.query(`insert into calls.retention (organization, day, deleted) values ($1, '2026-01-01', 0)`, [id]);
   await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
   await world.query(`insert into auth.assertion_issuers values ('https://' || $1 || '.example', $1)`, [id]);
   await fillDirectory(world, id, ALPHA);

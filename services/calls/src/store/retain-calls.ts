@@ -8,7 +8,7 @@ import { deleteCalls, moveDays } from './import-calls.ts';
 import { findRun, nextCalls, putRun, type AgedCall, type RetentionRun } from './retention.ts';
 
 /** These bound for how long imports wait for a step. */
-const READ_AT_ONCE = 5_000;
+const READ_AT_ONCE = 2_000;
 const DELETED_AT_ONCE = 1_000;
 
 interface Settings {
@@ -46,9 +46,12 @@ export async function retainCalls(query: Query, step: RetentionStep): Promise<Ou
   const { now } = lock!;
   const cutoff = cutoffOf(settings.retainCalls, now);
   if (!cutoff) return { due: 0, deleted: 0, next: '' };
-  const { due, next } = await findDue(query, organization, after, settings.retainBy, cutoff);
   const run = await findRunOfToday(query, organization, now);
-  const deleted = due.slice(0, mayDelete(run, settings));
+  const left = mayDelete(run, settings);
+  // If nothing is deleted, the calls need only be counted.
+  const most = left > 0 ? DELETED_AT_ONCE : READ_AT_ONCE;
+  const { due, next } = await findDue(query, { organization, after, by: settings.retainBy, cutoff, most });
+  const deleted = due.slice(0, left);
   // A pass that ends early, or whose settings changed on the way, hasn't counted everything.
   const countedFor = next === '' && isSame ? settings.changedAt : run.countedFor;
   await query(putRun(organization, { ...run, countedFor, deleted: run.deleted + deleted.length }));
@@ -59,19 +62,22 @@ export async function retainCalls(query: Query, step: RetentionStep): Promise<Ou
   return { due: due.length, deleted: deleted.length, next };
 }
 
+interface Search extends Pick<RetentionStep, 'organization' | 'after'> {
+  by: RetainBy;
+  cutoff: Date;
+  most: number;
+}
+
 async function findDue(
   query: Query,
-  organization: string,
-  after: string,
-  by: RetainBy,
-  cutoff: Date,
+  { organization, after, by, cutoff, most }: Search,
 ): Promise<{ due: AgedCall[]; next: string }> {
   const calls = await query(nextCalls(organization, after, by, cutoff, READ_AT_ONCE));
   const old = calls.filter(({ isOld }) => isOld);
   const ids = old.map(({ callId }) => callId);
   const holds = await findHolds(query, organization, ids);
   const free = old.filter(({ callId, projectId }) => holds.of(callId, projectId) === undefined);
-  const due = free.slice(0, DELETED_AT_ONCE);
+  const due = free.slice(0, most);
   if (due.length < free.length) return { due, next: due.at(-1)!.callId };
   return { due, next: calls.length < READ_AT_ONCE ? '' : calls.at(-1)!.callId };
 }

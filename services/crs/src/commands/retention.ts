@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ServiceError } from '@crs/kit/errors';
 import type { RunRetentionRequest } from '@crs/proto/crs/calls/v1/admin';
 import { command, connected } from '../command.ts';
 import type { Connection } from '../connection.ts';
@@ -18,9 +19,20 @@ The first run after a change of an organization's --retain-* settings only count
       connected(async (connection) => {
         const { organizations } = await connection.auth.listOrganizations({}, await connection.operator());
         const data = [];
-        for (const { organizationId: organization, retainCalls } of organizations)
-          if (retainCalls !== 'none') data.push({ organization, ...(await runFor(connection, organization)) });
+        const failures: unknown[] = [];
+        for (const { organizationId: organization, retainCalls } of organizations) {
+          if (retainCalls === 'none') continue;
+          try {
+            data.push({ organization, ...(await runFor(connection, organization)) });
+          } catch (error) {
+            // The organization's deletion has begun.
+            if (error instanceof ServiceError && error.kind === 'not_found') continue;
+            failures.push(error);
+          }
+        }
         show(options, { data });
+        // One organization's failure doesn't keep others from being served.
+        if (failures.length > 0) throw failures[0];
       }),
     );
 }

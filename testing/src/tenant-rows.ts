@@ -98,7 +98,11 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
         values ($1, $2, now(), $1, 'person', '', '{}', '')`,
       ERASURE,
     ],
-    ['insert into calls.erased_calls (organization, erasure_id, call_digest) values ($1, $2, $3)', ERASURE, ERASED_CALL],
+    [
+      'insert into calls.erased_calls (organization, erasure_id, call_digest, held) values ($1, $2, $3, false)',
+      ERASURE,
+      ERASED_CALL,
+    ],
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
     ['update auth.api_keys set key_id = $2 where organization = $1', KEY],
     ['update auth.grants set grant_id = $2 where organization = $1', GRANT],

@@ -118,8 +118,10 @@ export const createCalls: Migration = {
         organization text collate "C" not null,
         erasure_id uuid not null,
         call_digest text collate "C" not null,
+        held boolean not null,
         primary key (organization, call_digest, erasure_id)
       );
+      comment on column calls.erased_calls.held is 'a legal hold kept the call as it was';
       create index erased_calls_of_erasure on calls.erased_calls (organization, erasure_id, call_digest);
 
       -- What the last runs of retention did.

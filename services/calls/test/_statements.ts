@@ -101,7 +101,7 @@ export const statements: SendStatements[] = [
     return [
       erasures.beginErasure(id, entry!),
       erasures.advanceErasure(id, { ...entry!, changed: 1, reached: CALL }),
-      erasures.addErasedCalls(id, ERASURE, ['another']),
+      erasures.addErasedCalls(id, ERASURE, ['another'], false),
       erasures.eraseErasedCalls(id, ''),
     ];
   },

@@ -26,6 +26,7 @@ const entry = (n: number, fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   names: ['11'],
   employer: null,
   calls: [],
+  held_calls: [],
   ...fields,
 });
 

@@ -28,7 +28,7 @@ export type ListedErasure = column.RowOf<typeof LISTED>;
 /** The longest page of a list. */
 const ROWS = 1_000;
 
-/** Lists erasures after another one, oldest first, with the number of their calls. */
+/** Lists erasures after another one, oldest first, with the number of their calls. @param since leaves out those that were complete by then */
 export function listErasures(
   organization: string,
   { since, after }: { since: Date; after: string | null },
@@ -36,8 +36,9 @@ export function listErasures(
   return {
     name: 'list_erasures',
     row: LISTED,
-    text: `select ${COLUMNS}, (select count(*)::int from calls.erased_calls c where c.organization = $1 and c.erasure_id = e.erasure_id) as count
-      from calls.erasures e where e.organization = $1 and e.at >= $2 and ($3::uuid is null or (e.at, e.erasure_id) >
+    text: `select ${COLUMNS}, (select count(*)::int from calls.erased_calls c where c.organization = $1 and c.erasure_id = e.erasure_id and not c.held) as count
+      from calls.erasures e where e.organization = $1
+        and (e.at >= $2 or e.completed_at is null or e.completed_at >= $2) and ($3::uuid is null or (e.at, e.erasure_id) >
         ((select at from calls.erasures where organization = $1 and erasure_id = $3), $3::uuid))
       order by e.at, e.erasure_id limit ${ROWS + 1}`,
     values: [organization, since, after],
@@ -96,14 +97,15 @@ export function advanceErasure(
   };
 }
 
-const CALL = { callDigest: column.text };
+const CALL = { callDigest: column.text, held: column.boolean };
 
-/** Adds calls to an erasure. */
-export function addErasedCalls(organization: string, erasureId: string, digests: string[]): Statement {
+/** Adds calls to an erasure: those that it changed or deleted, or those that a legal hold kept. */
+export function addErasedCalls(organization: string, erasureId: string, digests: string[], held: boolean): Statement {
   return {
     name: 'add_erased_calls',
-    text: `insert into calls.erased_calls (organization, erasure_id, call_digest) select $1, $2, unnest($3::text[]) on conflict do nothing`,
-    values: [organization, erasureId, digests],
+    text: `insert into calls.erased_calls (organization, erasure_id, call_digest, held) select $1, $2, unnest($3::text[]), $4
+      on conflict do nothing`,
+    values: [organization, erasureId, digests, held],
   };
 }
 
@@ -116,7 +118,7 @@ export function findErasedCalls(
   return {
     name: 'find_erased_calls',
     row: CALL,
-    text: `select call_digest as "callDigest" from calls.erased_calls
+    text: `select call_digest as "callDigest", held from calls.erased_calls
       where organization = $1 and erasure_id = $2 and call_digest = any($3)`,
     values: [organization, erasureId, digests],
   };
@@ -129,7 +131,7 @@ export function listErasedCalls(organization: string, erasureId: string, after: 
   return {
     name: 'list_erased_calls',
     row: CALL,
-    text: `select call_digest as "callDigest" from calls.erased_calls
+    text: `select call_digest as "callDigest", held from calls.erased_calls
       where organization = $1 and erasure_id = $2 and call_digest > $3 order by call_digest limit ${ERASED_CALLS_AT_ONCE + 1}`,
     values: [organization, erasureId, after],
   };

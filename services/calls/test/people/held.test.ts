@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { whileHeld } from '@crs/testing/hold';
+import { runCrs } from '@crs/testing/run-crs';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { holdsOf } from '../_holds.ts';
 import { PROJECT, sendBatch, tenantRecords } from '../_records.ts';
+import { backUp } from './_restore.ts';
 import { crs, linesOf, MENTIONED, NAME, NAMED, stored, traces } from './_people.ts';
 
 const [ACME, GLOBEX] = ['acme', 'globex'];
@@ -46,6 +48,20 @@ it.each([
   expect(await erase('--yes', ...mode)).toMatchObject(mode.length > 0 ? { deleted: 2, held: 0 } : { changed: 2, held: 0 });
   expect(await traces(world, ACME)).toEqual(left);
   await holdsOf(world, GLOBEX).release(theirs);
+});
+
+it('a replay leaves out the calls that a hold kept, though the restored backup is older than the hold', async () => {
+  const restore = await backUp(world, ACME);
+  const holdId = await holdsOf(world, ACME).create({ callIds: [named[3]!] });
+  const { erasure_id: id } = await erase('--yes', '--calls');
+  const { data } = (await crs(world, 'erasures', '--org', ACME)).json;
+  const entry = data.find((each: { erasure_id: string }) => each.erasure_id === id);
+  expect(entry.held_calls).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  await holdsOf(world, ACME).release(holdId);
+  await restore();
+  const replayed = await runCrs(world, ['erasures', 'replay', '-', '--json'], JSON.stringify({ data: [entry] }));
+  expect(JSON.parse(replayed.stdout).data).toMatchObject([{ deleted: named.length + mentioned.length - 1, held: 1 }]);
+  expect(await traces(world, ACME)).toEqual([named[3]]);
 });
 
 it('a hold of a project keeps all of its calls from being erased', async () => {

@@ -52,6 +52,7 @@ describe('crs erasures', () => {
       names: [digest],
       employer: digest,
       calls: Object.keys(NAMED).map(() => digest),
+      held_calls: [],
     });
     expect(other).toMatchObject({ count: 0, email: digest, names: [], employer: null, calls: [] });
     expect(other.salt).not.toBe(entry.salt);
@@ -125,6 +126,32 @@ describe('crs erasures replay', () => {
     const { status, json, stderr } = await crs(world, 'erasures', 'replay', file);
     expect({ status, ids: json.data.map((each: { erasure_id: string }) => each.erasure_id) }).toEqual({ status: 1, ids: [id] });
     expect(stderr).toContain('not_found');
+  });
+
+  it('repeats an erasure that was under way at the time of the backup', async () => {
+    const { erasure_id: id } = await erase('--name', NAME);
+    const entry = await entryOf(id);
+    const during = ['--since', entry.completed_at];
+    const [before, after, open] = [
+      await keep('before.json', [{ ...entry, at: '2020-01-01T00:00:00.000Z', completed_at: '2020-01-02T00:00:00.000Z' }]),
+      await keep('during.json', [{ ...entry, at: '2020-01-01T00:00:00.000Z' }]),
+      await keep('open.json', [{ ...entry, at: '2020-01-01T00:00:00.000Z', completed_at: null }]),
+    ];
+    const replayed = async (file: string) => (await crs(world, 'erasures', 'replay', file, ...during)).json.data.length;
+    expect([await replayed(before), await replayed(after), await replayed(open)]).toEqual([0, 1, 1]);
+  });
+
+  it('enters no erasure for an organization that does not exist', async () => {
+    const { erasure_id: id } = await erase('--name', NAME);
+    const { people, operator } = world.operator;
+    const { erasures } = await people.listErasures({ since: undefined, after: '' }, await operator(ACME));
+    const erasure = erasures.find(({ erasureId }) => erasureId === id);
+    const gone = await operator(tenant('gone'));
+    await expect(people.restoreErasure({ erasure }, gone)).rejects.toMatchObject({ kind: 'not_found' });
+    const person = { email: '', name: NAME, employer: '' };
+    await expect(people.erasePerson({ erasureId: id, person, deleteCalls: false }, gone)).rejects.toMatchObject({
+      kind: 'not_found',
+    });
   });
 
   it.each(['no JSON', '{"data":[{}]}'])('refuses a file that is not a ledger: %s', async (text) => {

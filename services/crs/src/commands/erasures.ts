@@ -41,7 +41,7 @@ Examples:
 function withSelection(parent: Command): Command {
   return parent
     .option('--org <org>', 'only erasures of this organization', organizationId)
-    .option('--since <time>', 'only erasures from then on, such as the time of the backup', timestampArgument);
+    .option('--since <time>', 'leave out erasures that were complete by then, such as the time of the backup', timestampArgument);
 }
 
 function listErasures(options: ListOptions): Promise<void> {
@@ -79,7 +79,11 @@ function replayErasures(file: string, { org, since, ...options }: ReplayOptions)
     ]);
     const ledger = await loadLedger(file);
     const wanted = ledger
-      .filter(({ organization, at }) => (org ?? organization) === organization && !(since && new Date(at) < since))
+      .filter(({ organization, completed_at: completed }) => {
+        // An erasure that was under way at the time of the backup was completed later.
+        const isOlder = since !== undefined && completed !== null && new Date(completed) < since;
+        return (org ?? organization) === organization && !isOlder;
+      })
       .toSorted((a, b) => (a.at < b.at ? -1 : 1));
     const existing = new Set(await organizationsOf(connection));
     const view = await showProgress();

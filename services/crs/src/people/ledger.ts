@@ -23,6 +23,7 @@ const ENTRY = z.object({
   names: z.array(z.string()),
   employer: z.string().nullable(),
   calls: z.array(z.string()),
+  held_calls: z.array(z.string()),
 });
 export type LedgerEntry = z.output<typeof ENTRY>;
 
@@ -42,13 +43,15 @@ export async function readLedger(
   for (let more = true, after = ''; more;) {
     const page = await listErasures(after);
     for (const erasure of page.erasures) {
-      const calls: string[] = [];
-      for (let left = erasure.count > 0; left;) {
-        const listed = await listCalls({ erasureId: erasure.erasureId, after: calls.at(-1) ?? '' });
+      const { calls, heldCalls } = erasure;
+      let next = '';
+      do {
+        const listed = await listCalls({ erasureId: erasure.erasureId, after: next });
         for (const call of listed.calls) calls.push(call);
-        left = listed.more;
-      }
-      entries.push(toEntry(organization, erasure, calls));
+        for (const call of listed.heldCalls) heldCalls.push(call);
+        next = listed.next;
+      } while (next !== '');
+      entries.push(toEntry(organization, erasure));
     }
     more = page.more;
     after = page.erasures.at(-1)?.erasureId ?? '';
@@ -56,8 +59,8 @@ export async function readLedger(
   return entries;
 }
 
-function toEntry(organization: string, erasure: Erasure, calls: string[]): LedgerEntry {
-  const { erasureId, at, by, kind, count, held, completedAt, salt, email, names, employer } = erasure;
+function toEntry(organization: string, erasure: Erasure): LedgerEntry {
+  const { erasureId, at, by, kind, count, held, completedAt, salt, email, names, employer, calls, heldCalls } = erasure;
   return {
     organization,
     erasure_id: erasureId,
@@ -72,6 +75,7 @@ function toEntry(organization: string, erasure: Erasure, calls: string[]): Ledge
     names,
     employer: employer || null,
     calls,
+    held_calls: heldCalls,
   };
 }
 
@@ -122,8 +126,10 @@ export async function keepLedger(file: string, entries: LedgerEntry[], fileExist
 /** The database may have been restored to a time in the middle of the erasure. */
 function mergeEntries(kept: LedgerEntry | undefined, entry: LedgerEntry): LedgerEntry {
   if (!kept) return entry;
-  const calls = [...new Set([...kept.calls, ...entry.calls])].toSorted();
-  return { ...entry, calls, count: calls.length, completed_at: entry.completed_at ?? kept.completed_at };
+  const union = (a: string[], b: string[]) => [...new Set([...a, ...b])].toSorted();
+  const calls = union(kept.calls, entry.calls);
+  const completed = entry.completed_at ?? kept.completed_at;
+  return { ...entry, calls, count: calls.length, held_calls: union(kept.held_calls, entry.held_calls), completed_at: completed };
 }
 
 const CALLS_AT_ONCE = 10_000;
@@ -131,16 +137,19 @@ const CALLS_AT_ONCE = 10_000;
 /** Enters an erasure again, and repeats it. */
 export async function replay(connection: Connection, entry: LedgerEntry, advance: Parameters<typeof erasePerson>[3]) {
   const { people, operator } = connection;
-  const { organization, erasure_id: erasureId, at, by, kind, salt, names, calls } = entry;
+  const { organization, erasure_id: erasureId, at, by, kind, salt, names, calls, held_calls: heldCalls } = entry;
   const erasure = { erasureId, at: new Date(at), by, kind, salt, names, count: 0, held: 0, completedAt: undefined };
-  const restore = retrying(async (part: string[]) =>
+  const restore = retrying(async (part: { calls: string[]; heldCalls: string[] }) =>
     people.restoreErasure(
-      { erasure: { ...erasure, email: entry.email ?? '', employer: entry.employer ?? '', calls: part } },
+      { erasure: { ...erasure, email: entry.email ?? '', employer: entry.employer ?? '', ...part } },
       await operator(organization),
     ),
   );
   for (let from = 0; from === 0 || from < calls.length; from += CALLS_AT_ONCE) {
-    await restore(calls.slice(from, from + CALLS_AT_ONCE));
+    await restore({ calls: calls.slice(from, from + CALLS_AT_ONCE), heldCalls: [] });
+  }
+  for (let from = 0; from < heldCalls.length; from += CALLS_AT_ONCE) {
+    await restore({ calls: [], heldCalls: heldCalls.slice(from, from + CALLS_AT_ONCE) });
   }
   return erasePerson(connection, organization, { erasureId }, advance);
 }

@@ -111,11 +111,15 @@ export interface Erasure {
   /** The number of calls that a legal hold kept. */
   held: number;
   /** Absent: the erasure was interrupted. */
-  completedAt: Date | undefined;
+  completedAt:
+    | Date
+    | undefined;
+  /** Digests of the ids of the calls that a legal hold kept. `ListErasedCalls` returns them. */
+  heldCalls: string[];
 }
 
 export interface ListErasuresRequest {
-  /** Only erasures from then on. */
+  /** Leaves out erasures that were complete by then. */
   since:
     | Date
     | undefined;
@@ -130,17 +134,19 @@ export interface ListErasuresResponse {
 
 export interface ListErasedCallsRequest {
   erasureId: string;
-  /** The last digest of the previous response. Empty: from the first one. */
+  /** The `next` of the previous response. Empty: from the first one. */
   after: string;
 }
 
 export interface ListErasedCallsResponse {
   calls: string[];
-  more: boolean;
+  heldCalls: string[];
+  /** Empty: no call is left. */
+  next: string;
 }
 
 export interface RestoreErasureRequest {
-  /** With at most 10,000 calls. */
+  /** With at most 10,000 calls, held ones included. */
   erasure: Erasure | undefined;
 }
 
@@ -924,6 +930,7 @@ function createBaseErasure(): Erasure {
     count: 0,
     held: 0,
     completedAt: undefined,
+    heldCalls: [],
   };
 }
 
@@ -964,6 +971,9 @@ export const Erasure: MessageFns<Erasure> = {
     }
     if (message.completedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.completedAt), writer.uint32(98).fork()).join();
+    }
+    for (const v of message.heldCalls) {
+      writer.uint32(106).string(v!);
     }
     return writer;
   },
@@ -1077,6 +1087,14 @@ export const Erasure: MessageFns<Erasure> = {
             message.completedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.heldCalls.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1111,6 +1129,11 @@ export const Erasure: MessageFns<Erasure> = {
         : isSet(object.completed_at)
         ? fromJsonTimestamp(object.completed_at)
         : undefined,
+      heldCalls: globalThis.Array.isArray(object?.heldCalls)
+        ? object.heldCalls.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.held_calls)
+        ? object.held_calls.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -1152,6 +1175,9 @@ export const Erasure: MessageFns<Erasure> = {
     if (message.completedAt !== undefined) {
       obj.completedAt = message.completedAt.toISOString();
     }
+    if (message.heldCalls?.length) {
+      obj.heldCalls = message.heldCalls;
+    }
     return obj;
   },
 
@@ -1172,6 +1198,7 @@ export const Erasure: MessageFns<Erasure> = {
     message.count = object.count ?? 0;
     message.held = object.held ?? 0;
     message.completedAt = object.completedAt ?? undefined;
+    message.heldCalls = object.heldCalls?.map((e) => e) || [];
     return message;
   },
 };
@@ -1436,7 +1463,7 @@ export const ListErasedCallsRequest: MessageFns<ListErasedCallsRequest> = {
 };
 
 function createBaseListErasedCallsResponse(): ListErasedCallsResponse {
-  return { calls: [], more: false };
+  return { calls: [], heldCalls: [], next: "" };
 }
 
 export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
@@ -1444,8 +1471,11 @@ export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
     for (const v of message.calls) {
       writer.uint32(10).string(v!);
     }
-    if (message.more !== false) {
-      writer.uint32(16).bool(message.more);
+    for (const v of message.heldCalls) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.next !== "") {
+      writer.uint32(26).string(message.next);
     }
     return writer;
   },
@@ -1472,11 +1502,19 @@ export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
             continue;
           }
           case 2: {
-            if (tag !== 16) {
+            if (tag !== 18) {
               break;
             }
 
-            message.more = reader.bool();
+            message.heldCalls.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.next = reader.string();
             continue;
           }
         }
@@ -1494,7 +1532,12 @@ export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
   fromJSON(object: any): ListErasedCallsResponse {
     return {
       calls: globalThis.Array.isArray(object?.calls) ? object.calls.map((e: any) => globalThis.String(e)) : [],
-      more: isSet(object.more) ? globalThis.Boolean(object.more) : false,
+      heldCalls: globalThis.Array.isArray(object?.heldCalls)
+        ? object.heldCalls.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.held_calls)
+        ? object.held_calls.map((e: any) => globalThis.String(e))
+        : [],
+      next: isSet(object.next) ? globalThis.String(object.next) : "",
     };
   },
 
@@ -1503,8 +1546,11 @@ export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
     if (message.calls?.length) {
       obj.calls = message.calls;
     }
-    if (message.more !== false) {
-      obj.more = message.more;
+    if (message.heldCalls?.length) {
+      obj.heldCalls = message.heldCalls;
+    }
+    if (message.next !== "") {
+      obj.next = message.next;
     }
     return obj;
   },
@@ -1515,7 +1561,8 @@ export const ListErasedCallsResponse: MessageFns<ListErasedCallsResponse> = {
   fromPartial(object: DeepPartial<ListErasedCallsResponse>): ListErasedCallsResponse {
     const message = createBaseListErasedCallsResponse();
     message.calls = object.calls?.map((e) => e) || [];
-    message.more = object.more ?? false;
+    message.heldCalls = object.heldCalls?.map((e) => e) || [];
+    message.next = object.next ?? "";
     return message;
   },
 };
@@ -1660,7 +1707,7 @@ export const PeopleServiceService = {
   /**
    * Erases the person from the organization's calls for some seconds, in short transactions. Repeat the call while there is more. After an interruption,
    * the erasure continues where it stopped, also if the person is named again with another `erasure_id`.
-   * Failed precondition: a call's project or users are being deleted.
+   * Failed precondition: a call's project or users are being deleted. Not found: the organization doesn't exist.
    */
   erasePerson: {
     path: "/crs.people.v1.PeopleService/ErasePerson" as const,
@@ -1717,7 +1764,7 @@ export interface PeopleServiceServer extends UntypedServiceImplementation {
   /**
    * Erases the person from the organization's calls for some seconds, in short transactions. Repeat the call while there is more. After an interruption,
    * the erasure continues where it stopped, also if the person is named again with another `erasure_id`.
-   * Failed precondition: a call's project or users are being deleted.
+   * Failed precondition: a call's project or users are being deleted. Not found: the organization doesn't exist.
    */
   erasePerson: handleUnaryCall<ErasePersonRequest, ErasePersonResponse>;
   /** Lists erasures, oldest first, without the digests of their calls. */
@@ -1751,7 +1798,7 @@ export interface PeopleServiceClient extends Client {
   /**
    * Erases the person from the organization's calls for some seconds, in short transactions. Repeat the call while there is more. After an interruption,
    * the erasure continues where it stopped, also if the person is named again with another `erasure_id`.
-   * Failed precondition: a call's project or users are being deleted.
+   * Failed precondition: a call's project or users are being deleted. Not found: the organization doesn't exist.
    */
   erasePerson(
     request: ErasePersonRequest,

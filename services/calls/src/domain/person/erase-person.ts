@@ -5,6 +5,7 @@ import {
   findInSpeaker,
   findLabels,
   isName,
+  joinPatterns,
   linesInChunks,
   toNamePattern,
   type NamePattern,
@@ -31,7 +32,8 @@ export interface Erasure {
 export function erasePerson(line: Line, person: Recognizer): Erasure {
   const participants = line.participants ?? [];
   const withEmail = participants.filter(({ email }) => person.byEmail && email !== undefined && person.hasEmail(email));
-  const names = person.byEmail ? withEmail.flatMap(({ name }) => toNamePattern(name ?? null) ?? []) : person.namesFor(line);
+  const patterns = person.byEmail ? withEmail.flatMap(({ name }) => toNamePattern(name ?? null) ?? []) : person.namesFor(line);
+  const names = joinPatterns(patterns);
   const isTheirs = (name: string | undefined) => name !== undefined && names.some((each) => isName(name, each));
   const { expert } = line;
   const isExpert = isTheirs(expert?.name);

@@ -1,29 +1,56 @@
-/** Finds running text that contains a person's name or e-mail. */
+/** Finds texts that contain a person's name or e-mail as a part. */
 import { fold } from '@crs/kit/text';
 import { normalizeText } from '../stored-json/index.ts';
 import type { Erasure } from './erase-person.ts';
 import type { Person } from './person.ts';
 
-/** Paths that hold ids, states, names and e-mails, which a person either is or isn't. All other texts are running text. */
+/** Paths that hold ids and states, and the e-mails of users. */
 const NOT_TEXT = new Set([
   ...['type', 'organization', 'id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'kta_approval_status'],
-  ...['conducted_by', 'created_at', 'date', 'language', 'expert.name', 'anonymized_name', 'participants[].name'],
-  ...['participants[].email', 'transcript[].speaker', 'redacted_transcript[].speaker', 'qa_blocks[].id', 'notes[].email'],
+  ...['conducted_by', 'created_at', 'date', 'language', 'qa_blocks[].id', 'notes[].email'],
 ]);
 
-/** Returns the paths of an erased line whose text still has the person. Finds nobody who is known only by digests. */
+/**
+ * Returns the paths of an erased line whose text still has the person: running text, and names that are longer than the person's. Finds nobody who
+ * is known only by digests.
+ */
 export function findMentions({ line, names, isNamesake }: Erasure, person: Person): string[] {
   if ('salt' in person || isNamesake) return [];
-  const spellings = names.flatMap((name) => [...name.spellings]);
-  const email = person.email === undefined ? [] : [fold(person.email)];
-  const wanted = [...spellings, ...email];
+  const spellings = names.flatMap((name) => [...name.spellings]).filter((spelling) => spelling.length > 1);
+  const wanted = [
+    ...spellings.map((text) => ({ text, ...AROUND_NAME })),
+    ...(person.email === undefined ? [] : [{ text: fold(person.email), ...AROUND_EMAIL }]),
+  ];
   const paths = new Set<string>();
   for (const [path, text] of textsOf(line, '')) {
     if (NOT_TEXT.has(path) || paths.has(path)) continue;
     const normalized = normalizeText(text);
-    if (wanted.some((each) => normalized.includes(each))) paths.add(path);
+    if (wanted.some((each) => contains(normalized, each))) paths.add(path);
   }
   return [...paths];
+}
+
+/** Letters and digits, except in scripts that put no spaces between words: there, a neighbor says nothing. */
+const LETTER = String.raw`[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]]`;
+
+/** What must not stand around a match, because it would be part of a longer name: `Annual`, or `Eva Smith-Brown`. */
+const AROUND_NAME = { before: new RegExp(`${LETTER}[\\-‐‑]?$`, 'v'), after: new RegExp(`^[\\-‐‑]?${LETTER}`, 'v') };
+/** Or of another e-mail: `joann@acme.example`, or `ann@acme.example.au`. */
+const AROUND_EMAIL = {
+  before: new RegExp(String.raw`(?:${LETTER}|[._+%\-])$`, 'v'),
+  after: new RegExp(String.raw`^(?:${LETTER}|[_\-]|\.${LETTER})`, 'v'),
+};
+
+/** In UTF-16 code units: a hyphen and a letter. */
+const NEIGHBORS = 3;
+
+function contains(text: string, wanted: { text: string; before: RegExp; after: RegExp }): boolean {
+  for (let at = text.indexOf(wanted.text); at !== -1; at = text.indexOf(wanted.text, at + 1)) {
+    const end = at + wanted.text.length;
+    const before = text.slice(Math.max(0, at - NEIGHBORS), at);
+    if (!wanted.before.test(before) && !wanted.after.test(text.slice(end, end + NEIGHBORS))) return true;
+  }
+  return false;
 }
 
 /** Returns each text in a line, with its path. */

@@ -33,6 +33,8 @@ export interface Recognizer {
   namesFor: (line: Line) => NamePattern[];
 }
 
+const MAX_COMPARED = 10_000;
+
 export function recognizer(person: Person): Recognizer {
   return 'salt' in person ? byDigests(person) : byValues(person);
 }
@@ -56,8 +58,16 @@ function byDigests({ salt, email, names, employer }: DigestedPerson): Recognizer
     hasEmail: (each) => digestOf('email', fold(each)) === email,
     hasEmployer: (each) => employer === null || (each !== null && digestOf('employer', fold(each)) === employer),
     namesFor: (line) => {
-      const found = [...new Set(candidatesIn(line))].filter((name) => wanted.has(digestOf('name', name)));
-      return found.flatMap((name) => toNamePattern(name) ?? []);
+      const found = new Set<string>();
+      // Labels repeat. The set is bounded, because a transcript may have millions of different ones.
+      const compared = new Set<string>();
+      for (const name of candidatesIn(line)) {
+        if (compared.has(name)) continue;
+        if (compared.size === MAX_COMPARED) compared.clear();
+        compared.add(name);
+        if (wanted.has(digestOf('name', name))) found.add(name);
+      }
+      return [...found].flatMap((name) => toNamePattern(name) ?? []);
     },
   };
 }

@@ -35,6 +35,26 @@ export function toNamePattern(name: string | null): NamePattern | undefined {
   };
 }
 
+/** More colons and suffixes than names have. They bound the work for a person with a thousand names. */
+const MAX_COLON_COUNTS = 4;
+const MAX_SUFFIX_COUNTS = 8;
+
+/** Joins the names of one person, so that a text is searched once for all of them, except that names with colons need one more search. */
+export function joinPatterns(names: readonly NamePattern[]): NamePattern[] {
+  const byColons = [...Map.groupBy(names, ({ colonCount }) => colonCount)].toSorted(([a], [b]) => a - b);
+  return byColons.slice(0, MAX_COLON_COUNTS).map(([colonCount, alike]) => ({
+    spellings: new Set(alike.flatMap(({ spellings }) => [...spellings])),
+    suffixStartCounts: new Set(
+      alike
+        .flatMap(({ suffixStartCounts }) => [...suffixStartCounts])
+        .toSorted((a, b) => a - b)
+        .slice(0, alike.length === 1 ? undefined : MAX_SUFFIX_COUNTS),
+    ),
+    colonCount,
+    maxLength: alike.reduce((longest, { maxLength }) => Math.max(longest, maxLength), 0),
+  }));
+}
+
 /** Zero-width characters: two names that differ only by them look the same. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 const TO_ASCII: Record<string, string> = { '：': ':', '，': ',', '（': '(', '）': ')', '［': '[', '］': ']' };

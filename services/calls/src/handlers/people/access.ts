@@ -1,3 +1,4 @@
+import { ServiceError } from '@crs/kit/errors';
 import type { Access } from '@crs/kit/rpc/operators';
 import type { CallContext } from '@crs/kit/rpc/server';
 import type { RecordContext } from '@crs/records/record-service';
@@ -17,4 +18,10 @@ export async function audited(
   target: string,
 ): Promise<void> {
   await auth.recordAudit({ action, target, address: call.address, counted: true }, call);
+}
+
+/** Run it under the import lock, which the deletion of an organization takes too. @throws ServiceError not_found if the organization doesn't exist */
+export async function requireOrganization({ auth }: Pick<RecordContext, 'auth'>, call: CallContext<'operator'>): Promise<void> {
+  const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
+  if (!organizationExists) throw new ServiceError('not_found', 'There is no organization with this id.');
 }

@@ -59,23 +59,31 @@ export async function eraseStep(
     if (!current) throw new ServiceError('aborted', 'The erasure was deleted with its organization.');
     // Another request has continued the erasure meanwhile.
     if (current.reached !== row.reached) return { row: current, read: 0 };
-    const isErased = await erasedBefore(query, organization, current, calls);
+    const recorded = await recordedBefore(query, organization, current, person, calls);
+    const isErased = (callId: string) => current.kind === 'calls' && recorded.get(callId) === false;
+    const isKept = (callId: string) => recorded.get(callId) === true;
     const due = calls.filter((each) => isDue(current, each) || isErased(each.callId)).map(({ callId }) => callId);
     const time = lock!.now;
     const advanced: ErasureRow = { ...current, reached: next, completedAt: next === null ? time : null };
     if (due.length > 0) {
-      const erased = await eraseCalls(context, call, { query, connection, organization, time, current, person, due, isErased });
-      advanced.held += erased.held;
+      const erased = await eraseCalls(context, call, {
+        query,
+        connection,
+        organization,
+        time,
+        current,
+        person,
+        due,
+        isErased,
+        isKept,
+      });
+      advanced.held += erased.held.length;
       advanced.changed += erased.changed.length;
       advanced.deleted += erased.deleted.length;
       const touched = [...erased.changed, ...erased.deleted];
-      await query(
-        addErasedCalls(
-          organization,
-          row.erasureId,
-          touched.map((callId) => digestOf('call', callId)),
-        ),
-      );
+      const digests = (callIds: string[]) => callIds.map((callId) => digestOf('call', callId));
+      await query(addErasedCalls(organization, row.erasureId, digests(touched), false));
+      await query(addErasedCalls(organization, row.erasureId, digests(erased.held), true));
       await query(advanceErasure(organization, advanced));
       const moved = [
         ...erased.changed.map((recordId) => ({ recordId, changedAt: time, deleted: false })),
@@ -92,14 +100,22 @@ function isDue({ kind }: ErasureRow, { fields, mentions }: CallSearch): boolean 
   return fields.length > 0 || (kind === 'calls' && mentions.length > 0);
 }
 
-/** Returns whether a call was deleted by this erasure before the database was restored. Such a call may only have mentioned the person. */
-async function erasedBefore(query: Query, organization: string, { kind, erasureId, salt }: ErasureRow, calls: CallSearch[]) {
-  if (kind === 'person' || calls.length === 0) return () => false;
+/**
+ * Returns the calls that an erasure of the ledger had before the database was restored, and whether a legal hold kept them. A call that it deleted may only
+ * have mentioned the person. One that a hold kept stays, because the hold may be lost.
+ */
+async function recordedBefore(
+  query: Query,
+  organization: string,
+  { erasureId, salt }: ErasureRow,
+  person: Person,
+  calls: CallSearch[],
+): Promise<Map<string, boolean>> {
+  if (!('salt' in person) || calls.length === 0) return new Map();
   const digestOf = digester(salt);
   const ids = new Map(calls.map(({ callId }) => [digestOf('call', callId), callId]));
   const found = await query(findErasedCalls(organization, erasureId, [...ids.keys()]));
-  const erased = new Set(found.map(({ callDigest }) => ids.get(callDigest)));
-  return (callId: string) => erased.has(callId);
+  return new Map(found.map(({ callDigest, held }) => [ids.get(callDigest)!, held]));
 }
 
 interface Due {
@@ -112,21 +128,23 @@ interface Due {
   /** Ids of calls. */
   due: string[];
   isErased: (callId: string) => boolean;
+  isKept: (callId: string) => boolean;
 }
 
-/** Returns the ids of the calls that it changed and deleted, and the number of those that a legal hold keeps. */
+/** Returns the ids of the calls that it changed and deleted, and of those that a legal hold keeps. */
 async function eraseCalls(
   { auth }: RecordContext,
   call: CallContext<'operator'>,
-  { query, connection, organization, time, current, person, due, isErased }: Due,
-): Promise<{ changed: string[]; deleted: string[]; held: number }> {
+  { query, connection, organization, time, current, person, due, isErased, isKept }: Due,
+): Promise<{ changed: string[]; deleted: string[]; held: string[] }> {
   await query(discardPlans());
   const rows = await query(findCalls(organization, due));
   const holds = await findHolds(query, organization, due);
   const { emails } = await describe(rows, (request) => auth.describeReferences(request, call));
   const found = await findIn(rows, await linesOf(organization, rows, emails), person);
   const stillDue = found.filter((each) => isDue(current, each) || isErased(each.callId));
-  const free = stillDue.filter(({ callId, projectId }) => holds.of(callId, projectId) === undefined);
+  const isHeld = ({ callId, projectId }: CallSearch) => isKept(callId) || holds.of(callId, projectId) !== undefined;
+  const [free, held] = [stillDue.filter((each) => !isHeld(each)), stillDue.filter(isHeld)];
   const records =
     current.kind === 'calls'
       ? free.map(({ callId }) => deletion(organization, callId))
@@ -141,7 +159,7 @@ async function eraseCalls(
   if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
   if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
   await moveDays(query, organization, changes.days);
-  return { changed: changes.detailChanged, deleted: changes.deleted, held: stillDue.length - free.length };
+  return { changed: changes.detailChanged, deleted: changes.deleted, held: held.map(({ callId }) => callId) };
 }
 
 function deletion(organization: string, callId: string): CallDeletion {

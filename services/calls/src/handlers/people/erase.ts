@@ -10,7 +10,7 @@ import { lockImports } from '@crs/records/lock-imports';
 import type { RecordContext } from '@crs/records/record-service';
 import { digestPerson, type Person } from '../../domain/person/person.ts';
 import { beginErasure, countCalls, findErasure, findUnfinished, type ErasureRow } from '../../store/erasures.ts';
-import { ADMIN, audited } from './access.ts';
+import { ADMIN, audited, requireOrganization } from './access.ts';
 import { eraseStep } from './erase-step.ts';
 import { requirePerson, WORK_MS } from './search.ts';
 
@@ -26,7 +26,7 @@ export function erasePerson(context: RecordContext) {
     const scope = callerScope(call);
     const { entry, person } = await begin(context, scope, call, erasureId, request);
     await audited(context, call, 'person.erase', entry.erasureId);
-    const [count] = await context.importDb.read(scope, countCalls(scope.organization));
+    const [count] = await context.db.read(scope, countCalls(scope.organization));
     const until = performance.now() + WORK_MS;
     let [row, read] = [entry, 0];
     while (row.reached !== null && performance.now() < until) {
@@ -42,16 +42,17 @@ export function erasePerson(context: RecordContext) {
 
 /** Finds the erasure of the request, or enters a new one. */
 async function begin(
-  { importDb }: RecordContext,
+  context: RecordContext,
   scope: Scope,
-  { identity }: Call,
+  call: Call,
   erasureId: string,
   request: ErasePersonRequest,
 ): Promise<{ entry: ErasureRow; person: Person }> {
   const { organization } = scope;
   const named = request.person && requirePerson(request.person);
-  return importDb.transact(scope, async (query) => {
+  return context.importDb.transact(scope, async (query) => {
     const [lock] = await query(lockImports('calls', organization));
+    await requireOrganization(context, call);
     const [known] = await query(findErasure(organization, erasureId));
     if (!named) {
       if (!known) throw new ServiceError('not_found', 'The ledger has no erasure with this id.');
@@ -65,7 +66,7 @@ async function begin(
 
     async function enter(run: Query, id: string): Promise<ErasureRow> {
       const digests = digestPerson(named!, randomBytes(SALT_BYTES).toString('hex'));
-      await run(beginErasure(id, { erasureId, at: lock!.now, operator: identity.name, kind, ...digests }));
+      await run(beginErasure(id, { erasureId, at: lock!.now, operator: call.identity.name, kind, ...digests }));
       const [entered] = await run(findErasure(id, erasureId));
       return entered!;
     }

@@ -20,7 +20,7 @@ export function findPerson(context: RecordContext) {
     if (request.after !== '' && !CALL_ID.test(request.after)) throw invalid('after', 'must be the next of the response before');
     await audited(context, call, 'person.find', '');
     const scope = callerScope(call);
-    const [count] = await context.importDb.read(scope, countCalls(scope.organization));
+    const [count] = await context.db.read(scope, countCalls(scope.organization));
     const until = performance.now() + WORK_MS;
     const calls: FoundCall[] = [];
     let after: string | null = request.after;

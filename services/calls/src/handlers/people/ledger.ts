@@ -11,6 +11,7 @@ import type {
   RestoreErasureRequest,
   RestoreErasureResponse,
 } from '@crs/proto/crs/people/v1/people';
+import { lockImports } from '@crs/records/lock-imports';
 import type { RecordContext } from '@crs/records/record-service';
 import {
   addErasedCalls,
@@ -23,13 +24,13 @@ import {
   type ListedErasure,
   type NewErasure,
 } from '../../store/erasures.ts';
-import { ADMIN, AUDITOR, audited } from './access.ts';
+import { ADMIN, AUDITOR, audited, requireOrganization } from './access.ts';
 
 const BEGINNING = new Date(0);
 
 /** The ledger of erasures: its export, and its restoration. */
 export function ledger(context: RecordContext) {
-  const { importDb } = context;
+  const { db, importDb } = context;
   return {
     listErasures: rpc(
       { operator: AUDITOR('erasures.list') },
@@ -38,7 +39,7 @@ export function ledger(context: RecordContext) {
         await audited(context, call, 'erasures.list', '');
         const scope = callerScope(call);
         const { since = BEGINNING } = request;
-        const { rows, more } = pageOf(await importDb.read(scope, listErasures(scope.organization, { since, after })));
+        const { rows, more } = pageOf(await db.read(scope, listErasures(scope.organization, { since, after })));
         return { erasures: rows.map(toErasure), more };
       },
     ),
@@ -50,23 +51,27 @@ export function ledger(context: RecordContext) {
         if (after !== '') requireDigests('after', [after]);
         await audited(context, call, 'erasures.list', id);
         const scope = callerScope(call);
-        const [known] = await importDb.read(scope, findErasure(scope.organization, id));
+        const [known] = await db.read(scope, findErasure(scope.organization, id));
         if (!known) throw new ServiceError('not_found', 'The ledger has no erasure with this id.');
-        const found = await importDb.read(scope, listErasedCalls(scope.organization, id, after));
+        const found = await db.read(scope, listErasedCalls(scope.organization, id, after));
         const { rows, more } = pageOf(found, ERASED_CALLS_AT_ONCE);
-        return { calls: rows.map(({ callDigest }) => callDigest), more };
+        const digests = (held: boolean) => rows.filter((row) => row.held === held).map(({ callDigest }) => callDigest);
+        return { calls: digests(false), heldCalls: digests(true), next: more ? rows.at(-1)!.callDigest : '' };
       },
     ),
 
     restoreErasure: rpc(
       { operator: ADMIN('erasures.replay') },
       async ({ erasure }: RestoreErasureRequest, call): Promise<RestoreErasureResponse> => {
-        const { calls, ...entry } = requireErasure(erasure);
+        const { calls, heldCalls, ...entry } = requireErasure(erasure);
         await audited(context, call, 'erasures.replay', entry.erasureId);
         const scope = callerScope(call);
         await importDb.transact(scope, async (query) => {
+          await query(lockImports('calls', scope.organization));
+          await requireOrganization(context, call);
           await query(beginErasure(scope.organization, entry));
-          if (calls.length > 0) await query(addErasedCalls(scope.organization, entry.erasureId, calls));
+          for (const [digests, held] of [[calls, false] as const, [heldCalls, true] as const])
+            if (digests.length > 0) await query(addErasedCalls(scope.organization, entry.erasureId, digests, held));
         });
         return {};
       },
@@ -97,6 +102,7 @@ function toErasure({
     names,
     employer: employer ?? '',
     calls: [],
+    heldCalls: [],
     count,
     held,
     completedAt: completedAt ?? undefined,
@@ -107,15 +113,16 @@ const DIGEST = /^[0-9a-f]{32}$/;
 const MAX_NAMES = 100;
 
 /** @throws ServiceError invalid_argument unless it is an entry of an exported ledger */
-function requireErasure(erasure: Erasure | undefined): NewErasure & { calls: string[] } {
+function requireErasure(erasure: Erasure | undefined): NewErasure & { calls: string[]; heldCalls: string[] } {
   if (!erasure?.at) throw invalid('erasure', 'must have a time');
-  const { at, by, kind, salt, email, names, employer, calls } = erasure;
+  const { at, by, kind, salt, email, names, employer, calls, heldCalls } = erasure;
   if (kind !== 'person' && kind !== 'calls') throw invalid('kind', 'must be person or calls');
   if (by.length > 200) throw invalid('by', 'must be the name of an operator');
   if (names.length > MAX_NAMES) throw invalid('names', `must be at most ${MAX_NAMES}`);
-  if (calls.length > ERASED_CALLS_AT_ONCE) throw invalid('calls', `must be at most ${ERASED_CALLS_AT_ONCE}`);
+  if (calls.length + heldCalls.length > ERASED_CALLS_AT_ONCE) throw invalid('calls', `must be at most ${ERASED_CALLS_AT_ONCE}`);
   if ((email === '') === (names.length === 0)) throw invalid('email', 'or names must be set');
-  for (const [field, digests] of Object.entries({ salt: [salt], names, calls })) requireDigests(field, digests);
+  for (const [field, digests] of Object.entries({ salt: [salt], names, calls, held_calls: heldCalls }))
+    requireDigests(field, digests);
   for (const [field, digest] of Object.entries({ email, employer })) if (digest !== '') requireDigests(field, [digest]);
   return {
     erasureId: requireId('erasure_id', erasure.erasureId),
@@ -127,6 +134,7 @@ function requireErasure(erasure: Erasure | undefined): NewErasure & { calls: str
     names,
     employer: employer || null,
     calls,
+    heldCalls,
   };
 }
 

@@ -1,23 +1,32 @@
-/** A client of the change feed that keeps a copy of the calls, for trials that compare the copy with the API. */
+/** A client of the change feed that keeps a copy of the records, for trials that compare the copy with the API. */
 import { setTimeout as sleep } from 'node:timers/promises';
+
+export const TYPES = ['call', 'project', 'entity'] as const;
+export type RecordType = (typeof TYPES)[number];
 
 /** The parameters of a follower's requests. */
 export interface PageSize {
   limit: number;
   /** Whether to request details. Without them, the copy contains the times of changes. */
   details: boolean;
+  /** The types of records to follow; calls alone by default. */
+  types?: readonly RecordType[];
 }
 
-interface Change {
+interface Change extends Partial<Record<RecordType, Record<string, unknown>>> {
   type: string;
-  call_id: string | null;
+  call_id?: string | null;
+  project_id?: string;
+  entity_id?: string;
   changed_at: string;
-  call?: Record<string, unknown>;
 }
 
-/** Keeps a copy of an organization's calls by `GET /v1/changes`, and records each violation of the API's guarantees. Applies nothing but the changes that it receives. */
+/** Returns the key of a record in a copy: the id of a call, otherwise the id after the type, because types may share ids. */
+export const keyOf = (type: RecordType, id: string) => (type === 'call' ? id : `${type} ${id}`);
+
+/** Keeps a copy of an organization's records by `GET /v1/changes`, and records each violation of the API's guarantees. Applies nothing but the changes that it receives. */
 export class Follower {
-  /** The JSON of each call's details, or without details the time of its last change, by id. */
+  /** The JSON of each record's details, or without details the time of its last change, by key. */
   readonly copy = new Map<string, string>();
   readonly faults: string[] = [];
   pages = 0;
@@ -25,8 +34,8 @@ export class Follower {
   readonly #send: (path: string) => Promise<Response>;
   readonly #times = new Map<string, string>();
   cursor: string | undefined;
-  /** The names of the details' fields since the settings last changed. */
-  #fields: string | undefined;
+  /** The names of the details' fields since the settings last changed, by type. */
+  readonly #fields = new Map<RecordType, string>();
   #stopped = false;
   #following: Promise<void> | undefined;
 
@@ -51,8 +60,9 @@ export class Follower {
 
   /** Reads a page, and retries until it succeeds. @returns whether more follow */
   async #turn(): Promise<boolean> {
-    const { limit, details } = this.size;
-    const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.cursor ? `&cursor=${this.cursor}` : ''}`;
+    const { limit, details, types = ['call'] } = this.size;
+    const query = `types=${types.join()}&limit=${limit}${details ? '&expand=detail' : ''}`;
+    const path = `/v1/changes?${query}${this.cursor ? `&cursor=${this.cursor}` : ''}`;
     for (;;) {
       const response = await this.#send(path).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
@@ -73,39 +83,47 @@ export class Follower {
     }
   }
 
-  #apply({ type, call_id: id, changed_at: time, call }: Change): void {
+  #apply(change: Change): void {
+    const { type, changed_at: time } = change;
     if (type === 'access.changed') {
-      this.#fields = undefined;
+      this.#fields.clear();
       return;
     }
-    if (id === null || !['call.changed', 'call.deleted'].includes(type)) {
+    const [name, kind] = type.split('.');
+    const record = (this.size.types ?? ['call']).find((each) => each === name);
+    const id = record && change[`${record}_id`];
+    if (!record || !id || (kind !== 'changed' && kind !== 'deleted')) {
       this.faults.push(`a change of type ${type} of ${id}`);
       return;
     }
-    const before = this.#times.get(id);
-    if (before !== undefined && before > time) this.faults.push(`${id} went back from ${before} to ${time}`);
-    this.#times.set(id, time);
-    if (type === 'call.deleted') this.copy.delete(id);
-    else this.copy.set(id, this.size.details ? JSON.stringify(call) : time);
-    if (call) this.#compareFields(id, call);
+    const key = keyOf(record, id);
+    const before = this.#times.get(key);
+    if (before !== undefined && before > time) this.faults.push(`${key} went back from ${before} to ${time}`);
+    this.#times.set(key, time);
+    const details = change[record];
+    if (kind === 'deleted') this.copy.delete(key);
+    else this.copy.set(key, this.size.details ? JSON.stringify(details) : time);
+    if (details) this.#compareFields(record, key, details);
   }
 
   /** Checks that all details between two changes of the settings have the same fields, because only the settings decide which fields a detail has. */
-  #compareFields(id: string, call: Record<string, unknown>): void {
-    const fields = [...Object.keys(call), ...Object.keys(call['interviewee'] as object)].join();
-    this.#fields ??= fields;
-    if (this.#fields !== fields) this.faults.push(`${id} has the fields ${fields} among others with ${this.#fields}`);
+  #compareFields(record: RecordType, key: string, details: Record<string, unknown>): void {
+    const fields = [...Object.keys(details), ...Object.keys(details['interviewee'] ?? {})].join();
+    const others = this.#fields.get(record) ?? fields;
+    this.#fields.set(record, others);
+    if (others !== fields) this.faults.push(`${key} has the fields ${fields} among others with ${others}`);
   }
 
-  /** Compares the copy with the details. @param details JSON of each call, by id @returns a sentence for each difference */
+  /** Compares the copy with the details. @param details JSON of each record, by key @returns a sentence for each difference */
   compare(details: Map<string, string>): string[] {
     const { details: hasDetails } = this.size;
     const differences: string[] = [];
     for (const [id, detail] of details) {
-      const expected = hasDetails ? detail : (JSON.parse(detail) as { updated_at: string }).updated_at;
       const copied = this.copy.get(id);
+      // Only calls have a time of their last change.
+      const expected = hasDetails ? detail : ((JSON.parse(detail) as { updated_at?: string }).updated_at ?? copied);
       if (copied === undefined) differences.push(`${id} is missing`);
-      else if (copied !== expected) differences.push(`${id} is ${copied.slice(0, 300)} in place of ${expected.slice(0, 300)}`);
+      else if (copied !== expected) differences.push(`${id} is ${copied.slice(0, 300)} in place of ${expected!.slice(0, 300)}`);
     }
     for (const id of this.copy.keys()) if (!details.has(id)) differences.push(`${id} was deleted`);
     return differences;

@@ -5,7 +5,7 @@ import { ALL, followRounds } from './rounds.ts';
 
 const USAGE = `usage: node trials/changes/main.ts [--rounds 30] [--work-ms 4000] [--seed N]
 
-Follows GET /v1/changes with pages of 1, 7, 50 and 1,000 while eight writers work (imports of overlapping calls, deletions, erasures of projects and
+Follows GET /v1/changes with pages of 1, 7, 50 and 1,000 while eight writers work (imports of overlapping calls and entities, deletions of them, projects and
 users, settings). In each round every service and PostgreSQL are killed by SIGKILL and started again. After the round each copy must
 equal the details byte for byte. It starts the system itself. Runs on Linux.
   --work-ms  how long writers and followers work before and after the kill

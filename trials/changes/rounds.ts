@@ -7,14 +7,14 @@ import { PROCESS_NAMES } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { say } from '../faults/clients.ts';
 import { startFaultySystem, victimOf, type FaultySystem, type Part } from '../faults/system.ts';
-import { Follower, type PageSize } from './follower.ts';
+import { Follower, keyOf, TYPES, type PageSize } from './follower.ts';
 import { FIRST_RECORDS, ORGANIZATION, startWriters } from './writers.ts';
 
 const SIZES: PageSize[] = [
-  { limit: 1, details: true },
-  { limit: 7, details: true },
-  { limit: 50, details: true },
-  { limit: 1_000, details: false },
+  { limit: 1, details: true, types: TYPES },
+  { limit: 7, details: true, types: TYPES },
+  { limit: 50, details: true, types: TYPES },
+  { limit: 1_000, details: false, types: TYPES },
 ];
 
 /** The components that are killed in every round of the long form. */
@@ -76,24 +76,41 @@ async function followRound(
   const imports = await writers.stop();
   // A gateway may still render details with settings that are up to a second old.
   await Promise.all([sleep(1_100), ...followers.map((follower) => follower.finish())]);
-  const details = await readDetails(send);
+  const details = await readRecords(send);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
-  say(`  ${imports} imports, ${read} pages, ${details.size} calls`);
+  say(`  ${imports} imports, ${read} pages, ${details.size} records`);
   return followers.flatMap((follower) =>
     [...follower.faults.splice(0), ...follower.compare(details)].map((each) => `pages of ${follower.size.limit}: ${each}`),
   );
 }
 
+type Send = (path: string) => Promise<Response>;
+
+/** Reads the calls, projects and entities. @returns the JSON of each by its key in a copy */
+async function readRecords(send: Send): Promise<Map<string, string>> {
+  const projects = await readList(send, 'projects', (item) => keyOf('project', item['project_id']!));
+  const entities = await readList(send, 'entities', (item) => keyOf('entity', item['entity_id']!));
+  return new Map([...(await readDetails(send)), ...projects, ...entities]);
+}
+
 /** Reads each call by `GET /v1/calls/{call_id}`. @returns its JSON by id */
-export async function readDetails(send: (path: string) => Promise<Response>): Promise<Map<string, string>> {
-  const get = async (path: string): Promise<string> => {
-    for (;;) {
-      const response = await send(path).catch(() => undefined);
-      if (response?.status === 200) return response.text();
-      await sleep(50);
-    }
-  };
-  const list = await get('/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z&per_page=200');
+export async function readDetails(send: Send): Promise<Map<string, string>> {
+  const list = await get(send, '/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z&per_page=200');
   const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id);
-  return new Map(await Promise.all(ids.map(async (id) => [id, await get(`/v1/calls/${id}`)] as const)));
+  return new Map(await Promise.all(ids.map(async (id) => [id, await get(send, `/v1/calls/${id}`)] as const)));
+}
+
+/** Reads a list, which fits on one page. @returns the JSON of each item by its key */
+async function readList(send: Send, name: string, key: (item: Record<string, string>) => string): Promise<[string, string][]> {
+  const list = JSON.parse(await get(send, `/v1/${name}?limit=1000`)) as { data: Record<string, string>[] };
+  return list.data.map((item) => [key(item), JSON.stringify(item)]);
+}
+
+/** Sends a request until it succeeds. @returns the body */
+async function get(send: Send, path: string): Promise<string> {
+  for (;;) {
+    const response = await send(path).catch(() => undefined);
+    if (response?.status === 200) return response.text();
+    await sleep(50);
+  }
 }

@@ -16,18 +16,19 @@ export const FIRST_RECORDS = [
     type: 'organization',
     id: ORGANIZATION,
     name: 'Followed',
+    write_surface: true,
     rate_limit: { requests: 100_000_000, period_seconds: 60 },
   },
   ...USERS.map(user),
-  ...PROJECTS.map(project),
+  ...PROJECTS.map((id) => project(id, 'Followed')),
 ];
 
 function user(email: string): object {
   return { type: 'user', organization: ORGANIZATION, email, name: email };
 }
 
-function project(id: string): object {
-  return { type: 'project', organization: ORGANIZATION, id, name: 'Followed' };
+function project(id: string, name: string): object {
+  return { type: 'project', organization: ORGANIZATION, id, name };
 }
 
 type Random = () => number;
@@ -53,6 +54,14 @@ function call(random: Random): object {
   };
 }
 
+function entity(random: Random): object {
+  // Projects have the same ids, so that a copy must tell types apart.
+  const id = random() < 0.1 ? pick(random, PROJECTS) : `00000000-0000-4000-8000-0000000001${Math.floor(10 + random() * 20)}`;
+  if (random() < 0.15) return { type: 'entity', organization: ORGANIZATION, id, deleted: true };
+  const name = `Entity ${Math.floor(random() * 1e9)}`;
+  return { type: 'entity', organization: ORGANIZATION, id, project_id: pick(random, PROJECTS), name, description: 'Gated.' };
+}
+
 /** The records that a writer imports at once, and its mean pause between imports. */
 interface Writer {
   records: (random: Random) => object[];
@@ -63,13 +72,15 @@ const importer: Writer = {
   records: (random) => Array.from({ length: 1 + Math.floor(random() * 12) }, () => call(random)),
   pauseMs: 20,
 };
-/** Longer pauses for deletions of projects, which delete many calls, and for changes of settings, which restart all full resyncs. */
+/** Longer pauses for deletions of projects, which delete many calls and entities, and for changes of settings, which restart all full resyncs. */
 const WRITERS: Writer[] = [
-  ...Array.from({ length: 5 }, () => importer),
+  ...Array.from({ length: 4 }, () => importer),
+  { records: (random) => Array.from({ length: 1 + Math.floor(random() * 6) }, () => entity(random)), pauseMs: 20 },
   {
     records: (random) => {
       const id = pick(random, PROJECTS);
-      return [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, project(id)];
+      const changed = project(id, `Project ${Math.floor(random() * 1e9)}`);
+      return random() < 0.5 ? [changed] : [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, changed];
     },
     pauseMs: 300,
   },

@@ -38,7 +38,7 @@ export const directory: Mutation[] = [
     file: PROJECTS,
     find: ` and role = $4 and source = 'records'`,
     replace: ' and role = $4',
-    tests: ORACLE,
+    tests: GROUPS,
   },
   {
     name: 'an import removes roles that groups give',
@@ -59,7 +59,7 @@ export const directory: Mutation[] = [
     file: 'services/auth/src/scim/groups.ts',
     find: 'const isRenamed = fold(before.name) !== fold(name);',
     replace: 'const isRenamed = false;',
-    tests: ORACLE,
+    tests: GROUPS,
   },
   {
     name: 'changed roles leave the version of what a user sees unchanged',

@@ -73,6 +73,7 @@ const AUTH: Record<
 const CALLS: Record<keyof CallsAdminServiceService, readonly OperatorRole[]> = {
   createHold: ['admin'],
   listHolds: ['admin'],
+  getHold: ['admin'],
   releaseHold: ['admin'],
   beginErasure: DELETIONS,
   runRetention: TENANTS,

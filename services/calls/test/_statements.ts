@@ -72,6 +72,7 @@ export const statements: SendStatements[] = [
     retention.nextCalls(id, '', 'created', LATER.at, 10),
     retention.findRun(id),
     holds.listHolds(id),
+    holds.findCallsOfHold(id, HOLD),
   ],
   ({ id }) => [retention.putRun(id, { countedFor: new Date(), day: '2026-01-01', deleted: 8 })],
   async ({ id }, query) => {

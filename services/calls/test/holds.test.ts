@@ -98,6 +98,17 @@ describe('the deletion of', () => {
     expect(await world.tryLoad([deletion(acme, type, id)])).toMatchObject({ accepted: 1, refused: [] });
   });
 
+  it.each(['entities', 'projects'] as const)('%s is refused before it has begun, which looks for holds', async (service) => {
+    for (const target of [
+      { $case: 'projectId', value: PROJECT },
+      { $case: 'organization', value: true },
+    ] as const) {
+      const sent = world.operator.erasers[service].erase({ target }, await world.operator.operator(acme));
+      await expect(sent).rejects.toMatchObject({ kind: 'failed_precondition' });
+    }
+    expect((await world.query('select 1 from projects.projects where organization = $1', [acme])).rows).toHaveLength(2);
+  });
+
   it('users and projects that no held call needs is carried out', async () => {
     await holds.create({ callIds: ['in-project', 'alone'] });
     const lines = [deletion(acme, 'user', BOB), deletion(acme, 'project', OTHER_PROJECT)];

@@ -141,6 +141,25 @@ describe('retention', () => {
     expect(await left()).toHaveLength(4);
   });
 
+  it('deletes nothing more once the end of its period is acknowledged, also in a run that has begun', async () => {
+    await fill(5_500, 100);
+    await setAndCount({ retainCalls: '95d' });
+    let steps = 0;
+    const stop = interceptStatements((statement) => {
+      if (statement.name === 'lock_imports') steps++;
+      return statement;
+    });
+    const ended = expect
+      .poll(() => steps, { interval: 1 })
+      .toBeGreaterThan(1)
+      .then(() => set({ retainCalls: 'none' }));
+    const { deleted } = await run();
+    await ended;
+    stop();
+    expect(deleted).toBeLessThan(5_501);
+    expect(await left()).toHaveLength(5_505 - deleted);
+  });
+
   it('has not counted under settings that changed while it ran', async () => {
     await set({ retainCalls: '95d' });
     const place = `${Date.now() - DAY_MS} old-1`;

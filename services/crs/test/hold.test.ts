@@ -37,6 +37,8 @@ describe('crs hold', () => {
       { hold_id: ofCalls, ...shared, project_id: null, calls: 2 },
     ]);
     expect(await json(['hold', 'list', '--org', GLOBEX])).toEqual({ data: [] });
+    expect(await json(['hold', 'show', ofCalls, '--org', ACME])).toEqual({ ...data[1], call_ids: ['a', 'b'] });
+    expect((await crs(['hold', 'show', ofCalls, '--org', GLOBEX])).status).toBe(1);
     for (const id of [ofProject, ofCalls])
       expect(await json(['hold', 'release', id, '--org', ACME])).toEqual({ hold_id: id, released: true });
     expect((await crs(['hold', 'release', ofCalls, '--org', ACME])).status).toBe(1);

@@ -12,7 +12,8 @@ import { findEmails, findUsersByEmail } from '../store/users.ts';
 const MAX_REFERENCES = 10_000;
 /** The most that a new project may name: a lead and a hundred members. */
 const MAX_PROFILES = 101;
-const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
+/** For imports, and for deletions, which managers make too. */
+const REFERENCES = { action: 'import', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } as const;
 const EXPORTS = { action: 'export', roles: ['admin'], token: 'one', bound: true } as const;
 
 /** Finds the users and projects that records of other services refer to. */
@@ -27,7 +28,7 @@ export function references({ db }: Context) {
     }),
 
     resolveReferences: rpc(
-      { operator: IMPORTS, organization: { rights: ['ingest', 'delete'] } },
+      { operator: REFERENCES, organization: { rights: ['ingest', 'delete'] } },
       async ({ emails, projectIds }, call) => {
         requireEmails(emails, MAX_REFERENCES);
         requireIds('project_ids', projectIds);

@@ -4,7 +4,7 @@ import { callerScope } from '@crs/kit/data/scope';
 import { invalid, notFound, ServiceError } from '@crs/kit/errors';
 import { rpc, type CallContext, type Rpcs } from '@crs/kit/rpc/server';
 import { CALL_ID, lengthOf, parseUuid, unstorable } from '@crs/kit/text';
-import type { CallsAdminServiceService, CreateHoldRequest } from '@crs/proto/crs/calls/v1/admin';
+import type { CallsAdminServiceService, CreateHoldRequest, Hold } from '@crs/proto/crs/calls/v1/admin';
 import { lockImports } from '@crs/records/lock-imports';
 import type { RecordContext } from '@crs/records/record-service';
 import * as store from '../store/holds.ts';
@@ -46,28 +46,47 @@ export function holds({ db, importDb, auth }: RecordContext) {
       await audit('hold.list', '', call);
       const scope = callerScope(call);
       const rows = await db.read(scope, store.listHolds(scope.organization));
-      return {
-        holds: rows.map(({ projectId, calls, ...hold }) => ({
-          ...hold,
-          projectId: projectId ?? undefined,
-          calls: projectId === null ? calls : undefined,
-        })),
-      };
+      return { holds: rows.map(toHold) };
+    }),
+
+    getHold: rpc({ operator: { ...access, action: 'hold.get' } }, async (request: { holdId: string }, call) => {
+      const holdId = parseHoldId(request.holdId);
+      await audit('hold.get', holdId, call);
+      const scope = callerScope(call);
+      const rows = await db.read(scope, store.listHolds(scope.organization));
+      const row = rows.find((each) => each.holdId === holdId);
+      if (!row) throw noSuchHold();
+      const callIds = await db.read(scope, store.findCallsOfHold(scope.organization, holdId));
+      return { hold: toHold(row), callIds: callIds.map(({ callId }) => callId) };
     }),
 
     releaseHold: rpc({ operator: { ...access, action: 'hold.release' } }, async (request: { holdId: string }, call) => {
-      const holdId = parseUuid(request.holdId);
-      if (!holdId) throw invalid('hold_id', 'must be a UUID');
+      const holdId = parseHoldId(request.holdId);
       await audit('hold.release', holdId, call);
       const scope = callerScope(call);
       const [released] = await importDb.transact(scope, async (query) => {
         await query(lockImports('calls', scope.organization));
         return query(store.deleteHold(scope.organization, holdId));
       });
-      if (!released) throw notFound('No hold in force has this id.');
+      if (!released) throw noSuchHold();
       return {};
     }),
   } satisfies Partial<Rpcs<CallsAdminServiceService>>;
+}
+
+function toHold({ projectId, calls, ...hold }: store.HoldRow): Hold {
+  return { ...hold, projectId: projectId ?? undefined, calls: projectId === null ? calls : undefined };
+}
+
+/** @throws ServiceError invalid_argument */
+function parseHoldId(text: string): string {
+  const holdId = parseUuid(text);
+  if (!holdId) throw invalid('hold_id', 'must be a UUID');
+  return holdId;
+}
+
+function noSuchHold(): ServiceError {
+  return notFound('No hold in force has this id.');
 }
 
 /** @throws ServiceError invalid_argument */

@@ -1,4 +1,3 @@
-import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { meter } from '@crs/kit/process/telemetry';
@@ -8,7 +7,7 @@ import type { GetRetentionResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { RunRetentionRequest, RunRetentionResponse } from '@crs/proto/crs/calls/v1/admin';
 import { countDeleted } from '@crs/records/count-deleted';
 import type { RecordContext } from '@crs/records/record-service';
-import { retainCalls, type RetentionStep } from '../store/retain-calls.ts';
+import { retainCalls, type RetentionSettings, type RetentionStep } from '../store/retain-calls.ts';
 
 /** Shorter than the timeout of `crs`, and than the grace period of a process. */
 const WORK_MS = 5_000;
@@ -29,39 +28,41 @@ export function runRetention({ importDb, auth }: RecordContext) {
   count(0, 0);
   return rpc({ operator: access }, async (request: RunRetentionRequest, call): Promise<RunRetentionResponse> => {
     const { address } = call;
-    const settings = settingsOf(await auth.getRetention({}, call));
-    const version = String(settings.changedAt.getTime());
-    const { begunUnder, after } = request.after === '' ? { begunUnder: version, after: '' } : parsePlace(request.after);
-    const target = `${settings.retainCalls} ${settings.retainBy}`;
-    await auth.recordAudit({ action: 'retention.run', target, address, counted: true }, call);
+    const readSettings = async () => settingsOf(await auth.getRetention({}, call));
+    const { retainCalls: period, retainBy } = await readSettings();
+    await auth.recordAudit({ action: 'retention.run', target: `${period} ${retainBy}`, address, counted: true }, call);
     const audit: RetentionStep['audit'] = (calls, cutoff) => {
-      const deletion = `${calls} calls before ${cutoff.toISOString()}`;
-      return auth.recordAudit({ action: 'retention.delete', target: deletion, address, counted: false }, call);
+      const target = `${calls} calls before ${cutoff.toISOString()}`;
+      return auth.recordAudit({ action: 'retention.delete', target, address, counted: false }, call);
     };
     const scope = callerScope(call);
     const { organization } = scope;
     const until = performance.now() + WORK_MS;
-    const total = { due: 0, deleted: 0, next: after };
+    const total = { due: 0, deleted: 0 };
+    let place = parsePlace(request.after);
     do {
-      const step = { organization, after: total.next, isSame: begunUnder === version, settings, audit };
-      const { due, deleted, next } = await importDb.transact(scope, (query: Query) => retainCalls(query, step));
+      const step = { organization, ...place, readSettings, audit };
+      const { due, deleted, next, begunUnder } = await importDb.transact(scope, (query) => retainCalls(query, step));
       count(due, deleted);
       total.due += due;
       total.deleted += deleted;
-      total.next = next;
-    } while (total.next !== '' && performance.now() < until);
-    return { ...total, next: total.next && `${begunUnder} ${total.next}` };
+      place = { after: next, begunUnder };
+    } while (place.after !== '' && performance.now() < until);
+    return { ...total, next: place.after && `${place.begunUnder?.getTime()} ${place.after}` };
   });
 }
 
-/** Parses where a pass goes on, and the version of the settings under which it began. */
-function parsePlace(text: string): { begunUnder: string; after: string } {
-  const [, begunUnder, after] = /^(\d{1,16}) (\S+)$/.exec(text) ?? [];
+type Place = Pick<RetentionStep, 'after' | 'begunUnder'>;
+
+/** Parses where a pass goes on. */
+function parsePlace(text: string): Place {
+  if (text === '') return { after: '', begunUnder: null };
+  const [, begunUnder, after] = /^(\d{1,15}) (\S+)$/.exec(text) ?? [];
   if (begunUnder === undefined || after === undefined || !CALL_ID.test(after))
     throw invalid('after', 'must be the next of the response before');
-  return { begunUnder, after };
+  return { after, begunUnder: new Date(Number(begunUnder)) };
 }
 
-function settingsOf({ retainBy, changedAt, ...settings }: GetRetentionResponse): RetentionStep['settings'] {
+function settingsOf({ retainBy, changedAt, ...settings }: GetRetentionResponse): RetentionSettings {
   return { ...settings, retainBy: retainBy === 'created' ? 'created' : 'date', changedAt: changedAt! };
 }

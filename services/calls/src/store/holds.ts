@@ -150,8 +150,10 @@ const LISTED = {
   calls: column.integer,
 };
 
+export type HoldRow = column.RowOf<typeof LISTED>;
+
 /** Lists the holds in force, oldest first, with the number of single calls that each names. */
-export function listHolds(organization: string): Statement<column.RowOf<typeof LISTED>> {
+export function listHolds(organization: string): Statement<HoldRow> {
   return {
     name: 'list_holds',
     row: LISTED,
@@ -159,6 +161,18 @@ export function listHolds(organization: string): Statement<column.RowOf<typeof L
           select count(*)::integer from calls.held_calls c where c.organization = $1 and c.hold_id = h.hold_id) as calls
       from calls.holds h where h.organization = $1 order by h.created_at, h.hold_id`,
     values: [organization],
+  };
+}
+
+const CALL_ID = { callId: column.text };
+
+/** The ids of the calls that a hold names, in order. */
+export function findCallsOfHold(organization: string, holdId: string): Statement<column.RowOf<typeof CALL_ID>> {
+  return {
+    name: 'find_calls_of_hold',
+    row: CALL_ID,
+    text: 'select call_id as "callId" from calls.held_calls where organization = $1 and hold_id = $2 order by call_id',
+    values: [organization, holdId],
   };
 }
 

@@ -11,7 +11,7 @@ import { findRun, nextCalls, putRun, type AgedCall, type RetentionRun } from './
 const READ_AT_ONCE = 2_000;
 const DELETED_AT_ONCE = 1_000;
 
-interface Settings {
+export interface RetentionSettings {
   retainCalls: string;
   retainBy: RetainBy;
   retainPerDay: number;
@@ -24,9 +24,10 @@ export interface RetentionStep {
   organization: string;
   /** The id of the call after which it begins. */
   after: string;
-  /** Whether the whole pass has had these settings so far. */
-  isSame: boolean;
-  settings: Settings;
+  /** When the settings changed under which the pass began. Null: it begins here. */
+  begunUnder: Date | null;
+  /** Reads the settings. Called under the lock, so that none is deleted under settings that ended before. */
+  readSettings: () => Promise<RetentionSettings>;
   /** Audits a deletion before it is committed. */
   audit: (calls: number, cutoff: Date) => Promise<unknown>;
 }
@@ -37,15 +38,19 @@ interface Outcome {
   deleted: number;
   /** Where the next part begins. Empty: the pass is complete. */
   next: string;
+  begunUnder: Date;
 }
 
 /** Deletes those of the next calls that the organization no longer keeps, as far as it may today. */
 export async function retainCalls(query: Query, step: RetentionStep): Promise<Outcome> {
-  const { organization, after, isSame, settings, audit } = step;
+  const { organization, after, readSettings, audit } = step;
   const [lock] = await query(lockImports('calls', organization));
   const { now } = lock!;
+  const settings = await readSettings();
+  const begunUnder = step.begunUnder ?? settings.changedAt;
+  const isSame = begunUnder.getTime() === settings.changedAt.getTime();
   const cutoff = cutoffOf(settings.retainCalls, now);
-  if (!cutoff) return { due: 0, deleted: 0, next: '' };
+  if (!cutoff) return { due: 0, deleted: 0, next: '', begunUnder };
   const run = await findRunOfToday(query, organization, now);
   const left = mayDelete(run, settings);
   // If nothing is deleted, the calls need only be counted.
@@ -59,7 +64,7 @@ export async function retainCalls(query: Query, step: RetentionStep): Promise<Ou
     await audit(deleted.length, cutoff);
     await remove(query, organization, deleted, now);
   }
-  return { due: due.length, deleted: deleted.length, next };
+  return { due: due.length, deleted: deleted.length, next, begunUnder };
 }
 
 interface Search extends Pick<RetentionStep, 'organization' | 'after'> {
@@ -89,7 +94,7 @@ async function findRunOfToday(query: Query, organization: string, now: Date): Pr
 }
 
 /** Returns how many calls may still be deleted today: none until a pass has counted under these settings. */
-function mayDelete({ countedFor, deleted }: RetentionRun, { retainPerDay, changedAt }: Settings): number {
+function mayDelete({ countedFor, deleted }: RetentionRun, { retainPerDay, changedAt }: RetentionSettings): number {
   return countedFor?.getTime() === changedAt.getTime() ? Math.max(0, retainPerDay - deleted) : 0;
 }
 

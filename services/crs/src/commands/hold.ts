@@ -51,6 +51,19 @@ Examples:
     }),
   );
 
+  tenantCommand(
+    hold,
+    'show',
+    'show a hold with the ids of the calls that it names, to repeat it after a restore of an older backup',
+  )
+    .argument('<hold-id>', 'id of the hold')
+    .action((holdId: string, options: TenantOptions) =>
+      connected(async ({ calls, operator }) => {
+        const { hold: found, callIds } = await calls.getHold({ holdId }, await operator(options.org));
+        show(options, { ...toJson(found!), call_ids: callIds });
+      }),
+    );
+
   tenantCommand(hold, 'release', 'end a hold, so that its calls can be deleted again')
     .argument('<hold-id>', 'id of the hold')
     .action((holdId: string, options: TenantOptions) =>

@@ -64,6 +64,18 @@ export interface Hold {
   createdBy: string;
 }
 
+export interface GetHoldRequest {
+  holdId: string;
+}
+
+export interface GetHoldResponse {
+  hold:
+    | Hold
+    | undefined;
+  /** In order. Empty: the hold names a project. */
+  callIds: string[];
+}
+
 export interface ReleaseHoldRequest {
   holdId: string;
 }
@@ -566,6 +578,168 @@ export const Hold: MessageFns<Hold> = {
   },
 };
 
+function createBaseGetHoldRequest(): GetHoldRequest {
+  return { holdId: "" };
+}
+
+export const GetHoldRequest: MessageFns<GetHoldRequest> = {
+  encode(message: GetHoldRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.holdId !== "") {
+      writer.uint32(10).string(message.holdId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetHoldRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetHoldRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.holdId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetHoldRequest {
+    return {
+      holdId: isSet(object.holdId)
+        ? globalThis.String(object.holdId)
+        : isSet(object.hold_id)
+        ? globalThis.String(object.hold_id)
+        : "",
+    };
+  },
+
+  toJSON(message: GetHoldRequest): unknown {
+    const obj: any = {};
+    if (message.holdId !== "") {
+      obj.holdId = message.holdId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetHoldRequest>): GetHoldRequest {
+    return GetHoldRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetHoldRequest>): GetHoldRequest {
+    const message = createBaseGetHoldRequest();
+    message.holdId = object.holdId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetHoldResponse(): GetHoldResponse {
+  return { hold: undefined, callIds: [] };
+}
+
+export const GetHoldResponse: MessageFns<GetHoldResponse> = {
+  encode(message: GetHoldResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.hold !== undefined) {
+      Hold.encode(message.hold, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.callIds) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetHoldResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetHoldResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.hold = Hold.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.callIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetHoldResponse {
+    return {
+      hold: isSet(object.hold) ? Hold.fromJSON(object.hold) : undefined,
+      callIds: globalThis.Array.isArray(object?.callIds)
+        ? object.callIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.call_ids)
+        ? object.call_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: GetHoldResponse): unknown {
+    const obj: any = {};
+    if (message.hold !== undefined) {
+      obj.hold = Hold.toJSON(message.hold);
+    }
+    if (message.callIds?.length) {
+      obj.callIds = message.callIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetHoldResponse>): GetHoldResponse {
+    return GetHoldResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetHoldResponse>): GetHoldResponse {
+    const message = createBaseGetHoldResponse();
+    message.hold = (object.hold !== undefined && object.hold !== null) ? Hold.fromPartial(object.hold) : undefined;
+    message.callIds = object.callIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
 function createBaseReleaseHoldRequest(): ReleaseHoldRequest {
   return { holdId: "" };
 }
@@ -1064,6 +1238,16 @@ export const CallsAdminServiceService = {
     responseSerialize: (value: ListHoldsResponse): Buffer => Buffer.from(ListHoldsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListHoldsResponse => ListHoldsResponse.decode(value),
   },
+  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  getHold: {
+    path: "/crs.calls.v1.CallsAdminService/GetHold" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetHoldRequest): Buffer => Buffer.from(GetHoldRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetHoldRequest => GetHoldRequest.decode(value),
+    responseSerialize: (value: GetHoldResponse): Buffer => Buffer.from(GetHoldResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetHoldResponse => GetHoldResponse.decode(value),
+  },
   /** Ends a hold. Admits operators. Not found: no hold in force has this id. */
   releaseHold: {
     path: "/crs.calls.v1.CallsAdminService/ReleaseHold" as const,
@@ -1109,6 +1293,8 @@ export interface CallsAdminServiceServer extends UntypedServiceImplementation {
   createHold: handleUnaryCall<CreateHoldRequest, CreateHoldResponse>;
   /** Lists the holds in force, oldest first. Admits operators. */
   listHolds: handleUnaryCall<ListHoldsRequest, ListHoldsResponse>;
+  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  getHold: handleUnaryCall<GetHoldRequest, GetHoldResponse>;
   /** Ends a hold. Admits operators. Not found: no hold in force has this id. */
   releaseHold: handleUnaryCall<ReleaseHoldRequest, ReleaseHoldResponse>;
   /** Begins a deletion at auth, unless a hold keeps the target. The call may be repeated. Admits operators. Failed precondition: a hold keeps the target. */
@@ -1155,6 +1341,22 @@ export interface CallsAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListHoldsResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  getHold(
+    request: GetHoldRequest,
+    callback: (error: ServiceError | null, response: GetHoldResponse) => void,
+  ): ClientUnaryCall;
+  getHold(
+    request: GetHoldRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetHoldResponse) => void,
+  ): ClientUnaryCall;
+  getHold(
+    request: GetHoldRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetHoldResponse) => void,
   ): ClientUnaryCall;
   /** Ends a hold. Admits operators. Not found: no hold in force has this id. */
   releaseHold(

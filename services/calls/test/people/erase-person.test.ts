@@ -184,3 +184,9 @@ test('a person with a thousand names is erased from a long transcript in bounded
   expect((erased as { transcript: string }).transcript).toBe('[erased]: Hi.\nAnn: Hello.\n'.repeat(40_000));
   expect(process.cpuUsage(started).user / 1_000).toBeLessThan(10_000);
 });
+
+test('a long name is looked for in linear time', { timeout: 60_000 }, () => {
+  const started = process.cpuUsage();
+  expect(find({ summary: 'a'.repeat(4_000_000) }, { name: 'a'.repeat(10_000) }).mentions).toEqual([]);
+  expect(process.cpuUsage(started).user / 1_000).toBeLessThan(5_000);
+});

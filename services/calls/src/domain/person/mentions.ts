@@ -30,27 +30,47 @@ export function findMentions({ line, names, isNamesake }: Erasure, person: Perso
   return [...paths];
 }
 
-/** Letters and digits, except in scripts that put no spaces between words: there, a neighbor says nothing. */
-const LETTER = String.raw`[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]]`;
+/*
+ * What must not stand before and after a match: letters and digits, except in scripts that put no spaces between words, because there a neighbor says
+ * nothing.
+ */
 
-/** What must not stand around a match, because it would be part of a longer name: `Annual`, or `Eva Smith-Brown`. */
-const AROUND_NAME = { before: new RegExp(`${LETTER}[\\-‐‑]?$`, 'v'), after: new RegExp(`^[\\-‐‑]?${LETTER}`, 'v') };
-/** Or of another e-mail: `joann@acme.example`, or `ann@acme.example.au`. */
+/** Part of a longer name, as in `Annual` and `Eva Smith-Brown`. */
+const AROUND_NAME = {
+  before: /[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]][\-‐‑]?$/v,
+  after: /^[\-‐‑]?[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]]/v,
+};
+/** Part of another e-mail, as in `joann@acme.example` and `ann@acme.example.au`. */
 const AROUND_EMAIL = {
-  before: new RegExp(String.raw`(?:${LETTER}|[._+%\-])$`, 'v'),
-  after: new RegExp(String.raw`^(?:${LETTER}|[_\-]|\.${LETTER})`, 'v'),
+  before:
+    /(?:[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]]|[._+%\-])$/v,
+  after:
+    /^(?:[_\-]|\.?[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]])/v,
 };
 
 /** In UTF-16 code units: a hyphen and a letter. */
 const NEIGHBORS = 3;
 
-function contains(text: string, wanted: { text: string; before: RegExp; after: RegExp }): boolean {
-  for (let at = text.indexOf(wanted.text); at !== -1; at = text.indexOf(wanted.text, at + 1)) {
+interface Wanted {
+  text: string;
+  before: RegExp;
+  after: RegExp;
+}
+
+function contains(text: string, wanted: Wanted): boolean {
+  const step = stepOf(wanted);
+  for (let at = text.indexOf(wanted.text); at !== -1; at = text.indexOf(wanted.text, at + step)) {
     const end = at + wanted.text.length;
     const before = text.slice(Math.max(0, at - NEIGHBORS), at);
     if (!wanted.before.test(before) && !wanted.after.test(text.slice(end, end + NEIGHBORS))) return true;
   }
   return false;
+}
+
+/** Returns how far the next match is at least: it can't begin after a letter. Otherwise the search in `aaa...` would take quadratic time. */
+function stepOf({ text, before }: Wanted): number {
+  const boundary = [...text].findIndex((character) => !before.test(character));
+  return boundary === -1 ? text.length : boundary + 1;
 }
 
 /** Returns each text in a line, with its path. */

@@ -69,7 +69,7 @@ function contains(text: string, wanted: Wanted): boolean {
 
 /** Returns how far the next match is at least: it can't begin after a letter. Otherwise the search in `aaa...` would take quadratic time. */
 function stepOf({ text, before }: Wanted): number {
-  const boundary = [...text].findIndex((character) => !before.test(character));
+  const boundary = Array.from(text).findIndex((character) => !before.test(character));
   return boundary === -1 ? text.length : boundary + 1;
 }
 

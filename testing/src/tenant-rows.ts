@@ -26,6 +26,9 @@ export const CALL = 'call-same';
 /** A call of the project that the hold names. */
 export const HELD_CALL = 'call-held';
 export const HOLD = '33333333-2222-4333-8444-555555555555';
+/** An erasure of a person that isn't complete, and the digest of its call. */
+export const ERASURE = PROJECT;
+export const ERASED_CALL = '00112233445566778899aabbccddeeff';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
 export const SCIM_TOKEN = 'scim_same';
@@ -90,6 +93,16 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
   const creation = `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, response, created_at)
     values ($1, $2, '', $3, $4, now(), $5, now() - $6::interval)`;
   return [
+    [
+      `insert into calls.erasures (organization, erasure_id, at, operator, kind, salt, names, reached)
+        values ($1, $2, now(), $1, 'person', '', '{}', '')`,
+      ERASURE,
+    ],
+    [
+      'insert into calls.erased_calls (organization, erasure_id, call_digest, held) values ($1, $2, $3, false)',
+      ERASURE,
+      ERASED_CALL,
+    ],
     ['update auth.key_directory set key_id = $2 where organization = $1', KEY],
     ['update auth.api_keys set key_id = $2 where organization = $1', KEY],
     ['update auth.grants set grant_id = $2 where organization = $1', GRANT],

@@ -23,19 +23,28 @@ function usesOf(page: string): string[][] {
 /** Returns the first word that `crs` doesn't know as a command or an option of it; undefined if it knows all. */
 function unknownWord(words: string[]): string | undefined {
   let command = program;
-  const known = new Set(['--help', '--version', ...program.options.map(({ long }) => long)]);
+  const known = new Map([['--help', false], ['--version', false], ...program.options.map(takesValue)]);
+  let isValue = false;
   for (const word of words) {
     const option = /^--[a-z-]+/.exec(word)?.[0];
+    const follows = isValue;
+    isValue = option !== undefined && known.get(option) === true && !word.includes('=');
     if (option !== undefined) {
       if (!known.has(option)) return word;
-    } else if (command.commands.length > 0 && /^[a-z][a-z-]*$/.test(word)) {
+    } else if (follows) continue;
+    else if (command.commands.length > 0 && /^[a-z][a-z-]*$/.test(word)) {
       const next = command.commands.find((each) => each.name() === word);
       if (!next) return word;
       command = next;
-      for (const { long } of command.options) known.add(long);
+      for (const each of command.options) known.set(...takesValue(each));
     }
   }
   return undefined;
+}
+
+/** Returns an option's name, and whether the next word is its value. */
+function takesValue({ long, required }: (typeof program.options)[number]): [name: string, takesValue: boolean] {
+  return [long!, required];
 }
 
 test('pages use only commands and options that crs has', () => {

@@ -6,6 +6,7 @@ import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { passTime } from '@crs/testing/pass-time';
 import { ADMIN, failureOf, organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
@@ -78,6 +79,15 @@ const CALLS: Record<keyof CallsAdminServiceService, readonly OperatorRole[]> = {
   runRetention: TENANTS,
 };
 
+/** The same for the RPCs on people. */
+const PEOPLE: Record<keyof PeopleServiceService, readonly OperatorRole[]> = {
+  findPerson: ['admin'],
+  erasePerson: ['admin'],
+  listErasures: ['admin', 'auditor'],
+  listErasedCalls: ['admin', 'auditor'],
+  restoreErasure: ['admin'],
+};
+
 interface AdminRpc {
   name: string;
   roles: readonly OperatorRole[];
@@ -122,6 +132,10 @@ beforeAll(async () => {
   const calls = open(CallsAdminServiceService, callsAdmin);
   for (const method of Object.keys(CallsAdminServiceService) as (keyof typeof CALLS)[]) {
     rpcs.push({ ...shared, name: method, roles: CALLS[method], call: calls(method) });
+  }
+  const people = open(PeopleServiceService, callsAdmin);
+  for (const method of Object.keys(PeopleServiceService) as (keyof typeof PEOPLE)[]) {
+    rpcs.push({ ...shared, name: method, roles: PEOPLE[method], call: people(method) });
   }
   const projects = open(ProjectsAdminServiceService, projectsAdmin);
   rpcs.push({ ...shared, name: 'listProjects', roles: LISTS, call: projects('listProjects') });

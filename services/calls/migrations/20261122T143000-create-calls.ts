@@ -94,6 +94,36 @@ export const createCalls: Migration = {
         secret bytea not null
       );
 
+      -- The ledger of erasures of people, and the state of those under way. It must not contain what was erased, so it has digests.
+      create table calls.erasures (
+        organization text collate "C" not null,
+        erasure_id uuid not null,
+        at timestamptz(3) not null,
+        operator text not null,
+        kind text not null check (kind in ('person', 'calls')),
+        salt text not null,
+        email text,
+        names text[] not null,
+        employer text,
+        changed integer not null default 0,
+        deleted integer not null default 0,
+        held integer not null default 0,
+        reached text collate "C",
+        completed_at timestamptz(3),
+        primary key (organization, erasure_id)
+      );
+      comment on column calls.erasures.reached is 'the last call that was looked at; null: complete';
+
+      create table calls.erased_calls (
+        organization text collate "C" not null,
+        erasure_id uuid not null,
+        call_digest text collate "C" not null,
+        held boolean not null,
+        primary key (organization, call_digest, erasure_id)
+      );
+      comment on column calls.erased_calls.held is 'a legal hold kept the call as it was';
+      create index erased_calls_of_erasure on calls.erased_calls (organization, erasure_id, call_digest);
+
       -- What the last runs of retention did.
       create table calls.retention (
         organization text collate "C" primary key,
@@ -130,12 +160,14 @@ export const createCalls: Migration = {
       -- squawk-ignore adding-serial-primary-key-field
       alter table calls.held_calls add primary key (organization, call_id, hold_id);
     `);
-    for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'retention', 'holds', 'held_calls']) {
+    for (const table of [
+      ...['calls', 'notes', 'call_days', 'name_secrets', 'retention', 'holds', 'held_calls', 'erasures', 'erased_calls'],
+    ]) {
       await protectByTenant(db, 'calls', table);
     }
     await db.raw(`
       grant select, insert, update, delete on
-        calls.calls, calls.notes, calls.call_days, calls.retention to ${roleOf('calls')};
+        calls.calls, calls.notes, calls.call_days, calls.retention, calls.erasures, calls.erased_calls to ${roleOf('calls')};
       grant select, insert, delete on calls.name_secrets, calls.holds, calls.held_calls to ${roleOf('calls')};
     `);
     await createFeed(db, 'calls', 'text collate "C"');
@@ -143,8 +175,7 @@ export const createCalls: Migration = {
 
   async down(db: Knex) {
     await dropFeed(db, 'calls');
-    await db.raw(
-      'drop table calls.held_calls, calls.holds, calls.retention, calls.name_secrets, calls.call_days, calls.notes, calls.calls',
-    );
+    await db.raw(`drop table calls.erased_calls, calls.erasures, calls.held_calls, calls.holds, calls.retention, calls.name_secrets,
+      calls.call_days, calls.notes, calls.calls`);
   },
 };

@@ -1,10 +1,11 @@
 // Sends every SQL statement of the calls service, for testing/test/row-level-security.test.ts.
 
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
-import { CALL, callLine, HELD_CALL, HOLD, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import { CALL, callLine, ERASED_CALL, ERASURE, HELD_CALL, HOLD, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.ts';
 import { fieldMaskOf } from '../src/domain/view.ts';
 import * as erase from '../src/store/erase.ts';
+import * as erasures from '../src/store/erasures.ts';
 import { exportCalls, findCalls, findLengths } from '../src/store/export-calls.ts';
 import { feed, listChangesWithDetails } from '../src/store/feed.ts';
 import { getCall } from '../src/store/get-call.ts';
@@ -50,6 +51,14 @@ export const statements: SendStatements[] = [
     feed.findSecret(id),
     feed.list(id, FEED_PAGE),
     listChangesWithDetails(id, { ...FEED_PAGE, maxBytes: 1000 }, VIEW),
+    erasures.listErasures(id, { since: new Date(0), after: null }),
+    erasures.listErasures(id, { since: new Date(0), after: '00000000-0000-0000-0000-000000000000' }),
+    erasures.findErasure(id, ERASURE),
+    erasures.findErasure(id, ERASURE, 'lock'),
+    erasures.findUnfinished(id, 'person'),
+    erasures.findErasedCalls(id, ERASURE, [ERASED_CALL]),
+    erasures.listErasedCalls(id, ERASURE, ''),
+    erasures.countCalls(id),
     importCalls.findRepeated(id, [CALL], [lineHashOf(lineOf(id))]),
     importCalls.discardPlans(),
     holds.findHoldOfOrganization(id),
@@ -88,6 +97,15 @@ export const statements: SendStatements[] = [
   },
   ({ id }) => [importCalls.deleteCalls(id, [CALL]), feed.eraseChanges(id, '')],
   ({ id }) => [holds.deleteHold(id, HOLD), erase.eraseCalls(id, '')],
+  async ({ id }, query) => {
+    const [entry] = await query(erasures.findErasure(id, ERASURE));
+    return [
+      erasures.beginErasure(id, entry!),
+      erasures.advanceErasure(id, { ...entry!, changed: 1, reached: CALL }),
+      erasures.addErasedCalls(id, ERASURE, ['another'], false),
+      erasures.eraseErasedCalls(id, ''),
+    ];
+  },
   async ({ id }, query) => {
     await importCalls.moveDays(query, id, new Map([['2020-01-01', 1]]));
     await feed.append(query, id, [{ recordId: CALL, changedAt: new Date(), deleted: false }], new Date());

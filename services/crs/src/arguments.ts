@@ -1,4 +1,4 @@
-import { ORGANIZATION_ID } from '@crs/kit/text';
+import { isEmail, ORGANIZATION_ID, parseTimestamp } from '@crs/kit/text';
 import { isRetention } from '@crs/records/retain';
 import { InvalidArgumentError } from 'commander';
 import { RECORD_TYPES } from './import/route.ts';
@@ -11,6 +11,23 @@ import { RECORD_TYPES } from './import/route.ts';
 export function organizationId(text: string): string {
   if (ORGANIZATION_ID.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 40 of a-z, 0-9 and "-", not starting with "-".');
+}
+
+export function email(text: string): string {
+  if (isEmail(text)) return text;
+  throw new InvalidArgumentError('It must be an e-mail address.');
+}
+
+/** Rejects an empty text: it may come from an unset variable. */
+export function filled(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
+export function timestampArgument(text: string): Date {
+  const time = parseTimestamp(text);
+  if (time) return time;
+  throw new InvalidArgumentError('It must be a date and time with an offset, like 2026-01-31T12:00:00Z.');
 }
 
 export function onOff(text: string): boolean {

@@ -5,6 +5,7 @@ import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { tlsOf, type Config, type Service } from './config.ts';
 
@@ -13,6 +14,8 @@ export interface Connection {
   readonly auth: ServiceClient<AuthAdminServiceService>;
   readonly projects: ServiceClient<ProjectsAdminServiceService>;
   readonly calls: ServiceClient<CallsAdminServiceService>;
+  /** Served by calls. */
+  readonly people: ServiceClient<PeopleServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
   readonly exporters: Record<Service, ServiceClient<ExportServiceService>>;
   /**
@@ -49,6 +52,7 @@ export function connect(config: Config): Connection {
   const projects = client(ProjectsAdminServiceService, options('projects', ADMIN_TIMEOUT_MS));
   // These calls wait for imports.
   const calls = client(CallsAdminServiceService, options('calls', IMPORT_TIMEOUT_MS));
+  const people = client(PeopleServiceService, options('calls', IMPORT_TIMEOUT_MS));
   const importers = ofEach(importer);
   const exporters = ofEach((service) => client(ExportServiceService, options(service, IMPORT_TIMEOUT_MS)));
   const erasers = { calls: eraser('calls'), entities: eraser('entities'), projects: eraser('projects') };
@@ -60,12 +64,13 @@ export function connect(config: Config): Connection {
     auth,
     projects,
     calls,
+    people,
     importers,
     exporters,
     erasers,
     operator: async (organization = '') => ({ token: await tokens.get(organization, () => issue(organization)) }),
     close: () => {
-      for (const clients of [{ auth, projects, calls }, importers, exporters, erasers])
+      for (const clients of [{ auth, projects, calls, people }, importers, exporters, erasers])
         for (const each of Object.values(clients)) each.close();
     },
   };

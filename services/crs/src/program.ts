@@ -7,6 +7,7 @@ import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
 import { convertCommand } from './commands/convert.ts';
+import { erasuresCommands } from './commands/erasures.ts';
 import { exportCommand } from './commands/export.ts';
 import { holdCommands } from './commands/hold.ts';
 import { importCommand } from './commands/import.ts';
@@ -14,6 +15,7 @@ import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
+import { personCommands } from './commands/person.ts';
 import { projectCommands } from './commands/project.ts';
 import { retentionCommands } from './commands/retention.ts';
 import { scimCommands } from './commands/scim.ts';
@@ -67,6 +69,8 @@ export function createProgram(): Command {
     convertCommand,
     importCommand,
     exportCommand,
+    personCommands,
+    erasuresCommands,
     holdCommands,
     retentionCommands,
     completionCommand,

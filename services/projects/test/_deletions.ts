@@ -9,6 +9,8 @@ import { projectsClient } from './_client.ts';
 import { ALPHA, ANN, BETA, BOB, project, tenantRecords } from './_records.ts';
 
 export const ONE = '11111111-0000-4000-8000-000000000001';
+/** An erasure in the ledger. */
+const ERASURE = '33333333-0000-4000-8000-000000000003';
 export const TWO = '11111111-0000-4000-8000-000000000002';
 const FIELDS = { allowed_fields: ['summary', 'transcripts.verbatim', 'interviewee.name'], anonymize_interviewees: true };
 
@@ -151,6 +153,14 @@ export async function fill(world: World, name = 'acme'): Promise<Filled> {
     [id],
   );
   await world.query(`insert into calls.retention (organization, day, deleted) values ($1, '2026-01-01', 0)`, [id]);
+  await world.query(
+    `insert into calls.erasures (organization, erasure_id, at, operator, kind, salt, names) values ($1, $2, now(), '', 'calls', '', '{}')`,
+    [id, ERASURE],
+  );
+  await world.query(`insert into calls.erased_calls (organization, erasure_id, call_digest, held) values ($1, $2, '', false)`, [
+    id,
+    ERASURE,
+  ]);
   await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
   await world.query(`insert into auth.assertion_issuers values ('https://' || $1 || '.example', $1)`, [id]);
   await fillDirectory(world, id, ALPHA);

@@ -3,6 +3,7 @@ import { FIRST_TEXT, once } from '@crs/records/erase-steps';
 import { eraseRpc } from '@crs/records/erasure';
 import type { RecordContext } from '@crs/records/record-service';
 import { eraseCalls, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
+import { eraseErasedCalls } from '../store/erasures.ts';
 import { feed } from '../store/feed.ts';
 import { requireUnheld } from './require-unheld.ts';
 
@@ -25,6 +26,7 @@ export function erase(context: RecordContext) {
             once(() => locked(unheld)),
             all(FIRST_TEXT, eraseCalls),
             all(FIRST_TEXT, feed.eraseChanges),
+            all(FIRST_TEXT, eraseErasedCalls),
             once(() => locked((query) => eraseRest(query, organization))),
             once(() => locked((query) => query(feed.erase(organization)))),
           ];

@@ -28,7 +28,7 @@ function emailsOf(call: ExportedCall, emails: Map<string, string>): Map<string, 
   return new Map(known.map((id) => [id, emails.get(id)!]));
 }
 
-function userIdsOf({ conductedBy, notes }: ExportedCall): string[] {
+export function userIdsOf({ conductedBy, notes }: ExportedCall): string[] {
   return [...(conductedBy ? [conductedBy] : []), ...notes.map(({ userId }) => userId)];
 }
 

@@ -5,6 +5,7 @@ import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
+import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { beginErasure } from './begin-erasure.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
@@ -16,6 +17,7 @@ import { listChanges } from './list-changes.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
+import { people } from './people/index.ts';
 import { runRetention } from './run-retention.ts';
 
 /** The programs that may call each RPC. */
@@ -48,6 +50,7 @@ export function adminServices(context: RecordContext) {
     bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
+    bind(PeopleServiceService, ['crs'], people(context)),
     bind(CallsAdminServiceService, ['crs'], {
       ...holds(context),
       beginErasure: beginErasure(context),

@@ -6,9 +6,9 @@ import { deleteNext } from '@crs/kit/data/delete-next';
 
 export const eraseCalls = deleteNext({ name: 'erase_all_calls', table: 'calls.calls', key: 'call_id' });
 
-/** Deletes the organization's few other rows, including its name secret. */
+/** Deletes the organization's few other rows, including its name secret and its ledger of erasures. */
 export async function eraseRest(query: Query, organization: string): Promise<void> {
-  for (const table of ['call_days', 'name_secrets', 'retention']) {
+  for (const table of ['call_days', 'name_secrets', 'retention', 'erasures']) {
     await query({
       name: `erase_all_${table}`,
       text: `delete from calls.${table} where organization = $1`,

@@ -5,7 +5,7 @@ import type { Stored } from '../columns.ts';
 import { toNamePattern, type NamePattern } from './find-name.ts';
 import { joinDetail, joinListItem } from './parts.ts';
 import { emailPlaceholder, withNamePlaceholders } from './placeholders.ts';
-import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, isName } from './transcript.ts';
+import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, isName, linesInChunks } from './transcript.ts';
 
 /**
  * The version of the stored format. Increase it when the format or the search for the name changes: the next import then parses unchanged
@@ -80,7 +80,7 @@ function transcriptsOf({ qaBlocks, transcripts }: CallRecord, name: NamePattern 
   };
   for (const { kind, content } of transcripts) {
     if (typeof content === 'string') {
-      const chunks = [...chunksOf(content)].map((chunk) => withNamePlaceholders(chunk, findLabels(chunk, name)));
+      const chunks = [...linesInChunks(content)].map((chunk) => withNamePlaceholders(chunk, findLabels(chunk, name)));
       stored[kind] = `"${chunks.join('')}"`;
       stored[`${kind}Segments`] = '[]';
     } else [stored[kind], stored[`${kind}Segments`]] = segmentsOf(content, name);
@@ -114,19 +114,6 @@ function participantsOf(participants: readonly Participant[], interviewee: NameP
       return `{"name":${nameJson},"role":${JSON.stringify(role)}${emailPlaceholder(member('email', email), isInterviewees)}}`;
     })
     .join(',');
-}
-
-const CHUNK_LENGTH = 64 * 1024;
-const LINE_END = /[\n\r\v\f\u0085\u2028\u2029]/g;
-
-/** Splits a text at line ends. The name may label millions of lines, whose spans would exhaust the memory all at once. */
-function* chunksOf(text: string): Generator<string> {
-  for (let at = 0; at < text.length;) {
-    LINE_END.lastIndex = at + CHUNK_LENGTH;
-    const end = LINE_END.test(text) ? LINE_END.lastIndex : text.length;
-    yield text.slice(at, end);
-    at = end;
-  }
 }
 
 function segmentsOf(segments: Segment[], name: NamePattern | undefined): [text: string, segments: string] {

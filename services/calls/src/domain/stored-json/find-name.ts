@@ -35,6 +35,26 @@ export function toNamePattern(name: string | null): NamePattern | undefined {
   };
 }
 
+/** More colons and suffixes than names have. They bound the work for a person with a thousand names. */
+const MAX_COLON_COUNTS = 4;
+const MAX_SUFFIX_COUNTS = 8;
+
+/** Joins the names of one person, so that a text is searched once for all of them, except that names with colons need one more search. */
+export function joinPatterns(names: readonly NamePattern[]): NamePattern[] {
+  const byColons = [...Map.groupBy(names, ({ colonCount }) => colonCount)].toSorted(([a], [b]) => a - b);
+  return byColons.slice(0, MAX_COLON_COUNTS).map(([colonCount, alike]) => ({
+    spellings: new Set(alike.flatMap(({ spellings }) => [...spellings])),
+    suffixStartCounts: new Set(
+      alike
+        .flatMap(({ suffixStartCounts }) => [...suffixStartCounts])
+        .toSorted((a, b) => a - b)
+        .slice(0, alike.length === 1 ? undefined : MAX_SUFFIX_COUNTS),
+    ),
+    colonCount,
+    maxLength: alike.reduce((longest, { maxLength }) => Math.max(longest, maxLength), 0),
+  }));
+}
+
 /** Zero-width characters: two names that differ only by them look the same. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 const TO_ASCII: Record<string, string> = { '：': ':', '，': ',', '（': '(', '）': ')', '［': '[', '］': ']' };
@@ -46,6 +66,14 @@ const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 function normalizeName(text: string): string {
   const normalized = PLAIN.test(text) ? text.toLowerCase() : normalizeUnicode(text);
   return normalized.slice(skip([TITLE], normalized, 0)) || normalized;
+}
+
+const ASCII = /^[\0-\x7f]*$/;
+
+/** Folds case and white space, and drops invisible characters, so that a name is found in running text however it is broken over lines. */
+export function normalizeText(text: string): string {
+  const folded = ASCII.test(text) ? text.toLowerCase() : fold(text.replace(INVISIBLE, ''));
+  return folded.replace(/\s+/gu, ' ');
 }
 
 function normalizeUnicode(text: string): string {
@@ -119,6 +147,27 @@ export function findNameAt(text: string, start: number, name: NamePattern): Span
   return COMMAS.has(text.charAt(comma)) ? findInverted(text, start, comma, name) : undefined;
 }
 
+/** More suffixes than any label has. */
+const MAX_SUFFIXES = 4;
+
+/** Returns each name that {@link findName} would find in the text, normalized. For names that are known only by digests of their spellings. */
+export function namesIn(text: string): Set<string> {
+  const names = new Set<string>();
+  for (const start of possibleStarts(text)) {
+    for (let count = 0; count <= MAX_SUFFIXES; count++) {
+      const suffix = findSuffix(text, start, count);
+      findEnd(text, start, suffix, (candidate) => void names.add(normalizeName(candidate)));
+      if (suffix === text.length) break;
+    }
+    const comma = findSuffix(text, start, 0);
+    if (!COMMAS.has(text.charAt(comma))) continue;
+    const last = normalizeName(text.slice(start, comma));
+    const end = findSuffix(text, comma + 1, 0);
+    findEnd(text, comma + 1, end, (first) => void names.add(`${normalizeName(first)} ${last}`));
+  }
+  return names;
+}
+
 /** Finds `Smith, Eva` for the name `Eva Smith`. */
 function findInverted(text: string, start: number, comma: number, name: NamePattern): Span | undefined {
   const suffix = findSuffix(text, comma + 1, 0);
@@ -139,7 +188,7 @@ const TRAILING_SPACE = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const TRAILING_DECORATION = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}*_~`"”“]/u;
 
 /** Returns the end of the name between two positions, without trailing space, and without Markdown unless it is part of the name. */
-function findEnd(text: string, from: number, to: number, isName: (candidate: string) => boolean): number | undefined {
+function findEnd(text: string, from: number, to: number, isName: (candidate: string) => boolean | void): number | undefined {
   const end = trimmedEnd(TRAILING_SPACE, text, from, to);
   if (isName(text.slice(from, end))) return end;
   const undecorated = trimmedEnd(TRAILING_DECORATION, text, from, end);

@@ -13,3 +13,7 @@ export {
   type DetailView,
   type UserCall,
 } from './render.ts';
+/** How people's names are recognized, for erasing them. */
+export { joinPatterns, namesIn, normalizeText, toNamePattern, type NamePattern } from './find-name.ts';
+export type { Span } from './placeholders.ts';
+export { findAcross, findInSpeaker, findLabels, isName, linesInChunks, namesInLabels } from './transcript.ts';

@@ -1,5 +1,5 @@
 import type { QaBlock } from '../call.ts';
-import { findName, findNameAt, possibleStarts, type NamePattern } from './find-name.ts';
+import { findName, findNameAt, namesIn, possibleStarts, type NamePattern } from './find-name.ts';
 import { clipSpans, type Span } from './placeholders.ts';
 
 /** Returns the text of the `clean` transcript, or null if no block has text. */
@@ -8,6 +8,19 @@ export function cleanText(blocks: readonly QaBlock[]): string | null {
     [question === null ? [] : `Q: ${question}`, answer === null ? [] : `A: ${answer}`].flat().join('\n'),
   );
   return paragraphs.filter((paragraph) => paragraph !== '').join('\n\n') || null;
+}
+
+const CHUNK_LENGTH = 64 * 1024;
+const LINE_END = /[\n\r\v\f\u0085\u2028\u2029]/g;
+
+/** Splits a text at line ends. The name may label millions of lines, whose spans would exhaust the memory all at once. */
+export function* linesInChunks(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    LINE_END.lastIndex = at + CHUNK_LENGTH;
+    const end = LINE_END.test(text) ? LINE_END.lastIndex : text.length;
+    yield text.slice(at, end);
+    at = end;
+  }
 }
 
 /** Whether a participant or speaker is the interviewee. */
@@ -68,6 +81,18 @@ function findVoices(text: string, name: NamePattern): Span[] {
     const found = findName(voice!, name);
     return found ? [[offset + found[0], offset + found[1]] as const] : [];
   });
+}
+
+/** Returns each name without a colon that {@link findLabels} would find in the text, normalized. */
+export function* namesInLabels(text: string): Generator<string> {
+  for (const [, voice] of text.includes('<v') ? text.matchAll(VOICE) : []) yield* namesIn(voice!);
+  if (!COLON.test(text)) return;
+  for (const [line] of text.matchAll(LINE)) {
+    for (const start of COLON.test(line) ? possibleStarts(line) : []) {
+      const end = findColon(line, start, 0);
+      if (end !== -1) yield* namesIn(line.slice(0, end));
+    }
+  }
 }
 
 /** Separates a speaker from the segment's text in the transcript's `text`. */

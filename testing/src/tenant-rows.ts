@@ -140,8 +140,10 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
       'insert into projects.changes (organization, record_id, position, changed_at, deleted) values ($1, $2, 0, now(), true)',
       DELETED,
     ],
-    ...['calls', 'projects', 'entities'].map((service): [string] => [
-      `update ${service}.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`,
+    // Times are parameters, because Citus computes none in an update.
+    ...['calls', 'projects', 'entities'].map((service): [string, Date] => [
+      `update ${service}.changes set changed_at = $2 where organization = $1 and deleted`,
+      new Date(Date.now() - 40 * 86_400_000),
     ]),
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
     [`insert into calls.retention (organization, day, deleted) values ($1, '2025-01-01', 7)`],

@@ -26,8 +26,8 @@ export async function fromWorkstation(): Promise<string> {
     refused('org list'),
   ].join('\n');
   const output = await run('bash', ['-c', `cd ${folder}\n${script}`], { shown: true });
-  for (const expected of [ORGANIZATION, 'permission', 'revoked'])
-    if (!output.toLowerCase().includes(expected)) throw new Error(`the output lacks "${expected}"`);
+  for (const expected of [ORGANIZATION, 'may not do this', 'revoked or expired'])
+    if (!output.includes(expected)) throw new Error(`the output lacks "${expected}"`);
   return `as a viewer through port-forwards, by ${PAGE}; refused once revoked`;
 }
 

@@ -4,7 +4,7 @@ import { erase as eraseByCrs } from '@crs/crs/erasure';
 export type EraseTarget = Parameters<typeof eraseByCrs>[2];
 
 /** The steps of a deletion in all services, in order. */
-export const ERASURE_STEPS = ['begin', 'entities', 'calls', 'projects', 'finish'] as const;
+export const ERASURE_STEPS = ['begin', 'calls', 'entities', 'projects', 'finish'] as const;
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
 /**
@@ -17,7 +17,7 @@ export function erase(
   target: EraseTarget,
   before: (step: ErasureStep) => unknown = () => {},
 ): Promise<boolean> {
-  const { auth, erasers } = connection;
+  const { auth, calls, erasers } = connection;
   type Eraser = (typeof erasers)['calls'];
   const watched = (step: 'entities' | 'calls' | 'projects'): Eraser => ({
     ...erasers[step],
@@ -29,18 +29,21 @@ export function erase(
   return eraseByCrs(
     {
       ...connection,
-      auth: {
-        ...auth,
+      calls: {
+        ...calls,
         beginErasure: async (request, options) => {
           await before('begin');
-          return auth.beginErasure(request, options);
+          return calls.beginErasure(request, options);
         },
+      },
+      auth: {
+        ...auth,
         finishErasure: async (request, options) => {
           await before('finish');
           return auth.finishErasure(request, options);
         },
       },
-      erasers: { entities: watched('entities'), calls: watched('calls'), projects: watched('projects') },
+      erasers: { calls: watched('calls'), entities: watched('entities'), projects: watched('projects') },
     },
     organization,
     target,

@@ -112,15 +112,22 @@ export function fieldLists(): string {
   return TYPES.map((type) => [`### \`${type}\``, '', ...itemsOf($defs![type] as Json, '')].join('\n')).join('\n\n');
 }
 
+/** Fields that the page describes for all types together. */
+const SHARED_FIELDS = ['type', 'organization', 'deleted', 'merge'];
+
 function itemsOf({ properties = {}, required = [] }: Json, path: string): string[] {
+  const pathsOf = new Map<string, string>();
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
-    if (path === '' && ['type', 'deleted', 'merge'].includes(name)) return [];
+    if (path === '' && SHARED_FIELDS.includes(name)) return [];
     const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
-    const use = required.includes(name) ? ', **required**' : defaultOf(field);
-    return [
-      `- \`${path}${name}\` (${valueOf(field)}${use}): ${field.description}`,
-      ...itemsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
-    ];
+    const parts = (inner.items as Json | undefined) ?? inner;
+    const inside = JSON.stringify(parts.properties ?? {});
+    const earlier = parts.properties && pathsOf.get(inside);
+    pathsOf.set(inside, path + name);
+    const form = `${valueOf(field)}${required.includes(name) ? ', **required**' : defaultOf(field)}`;
+    const item = `- \`${path}${name}\`${form === 'text' ? '' : ` (${form})`}: ${field.description}`;
+    if (earlier !== undefined) return [`${item} Has the fields of \`${earlier}\`.`];
+    return [item, ...itemsOf(parts, `${path}${name}${inner.items ? '[]' : ''}.`)];
   });
 }
 

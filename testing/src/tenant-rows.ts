@@ -23,6 +23,9 @@ export const PROJECT = '11111111-2222-4333-8444-555555555555';
 /** An entity and a project that were deleted long ago. */
 const DELETED = '22222222-2222-4333-8444-555555555555';
 export const CALL = 'call-same';
+/** A call of the project that the hold names. */
+export const HELD_CALL = 'call-held';
+export const HOLD = '33333333-2222-4333-8444-555555555555';
 export const KEY = 'key_same';
 export const GRANT = 'grant_same';
 export const SCIM_TOKEN = 'scim_same';
@@ -63,6 +66,7 @@ export async function fillTenant(world: World, id: string): Promise<Tenant> {
     { type: 'billing_office', ...of, name: 'Zurich', is_default: true },
     { type: 'project', ...of, id: PROJECT, name: id, created_by: ANN, members: [{ email: BOB, role: 'lead' }] },
     callLine(id),
+    { type: 'call', ...of, id: HELD_CALL, project_id: PROJECT, conducted_by: ANN },
     { type: 'call', ...of, id: 'call-deleted' },
     { type: 'call', ...of, id: 'call-deleted', deleted: true },
     { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
@@ -127,6 +131,9 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
       `update ${service}.changes set changed_at = changed_at - interval '40 days' where organization = $1 and deleted`,
     ]),
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
+    [`insert into calls.retention (organization, day, deleted) values ($1, '2025-01-01', 7)`],
+    [`insert into calls.holds (organization, hold_id, label, created_at, created_by) values ($1, $2, $1, now(), $1)`, HOLD],
+    ['insert into calls.held_calls (organization, hold_id, call_id) values ($1, $2, $3)', HOLD, HELD_CALL],
     [creation, CREATION.completed, PROJECT, LEASE, JSON.stringify({ name: id, lead: { userId: annId }, members: [] }), '0'],
     [creation, CREATION.abandoned, PROJECT, LEASE, null, '0'],
     [creation, CREATION.old, PROJECT, LEASE, null, '2 days'],

@@ -50,8 +50,8 @@ crs: &crs
   listeners: {}
   # `crs status` calls the health listener of each service that has no admin listener.
   dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
-{{- /* The pods that run one `crs` command: of the values `jobs` and `tenants`. */}}
-{{- if or .Values.jobs .Values.tenants.organizations }}
+{{- /* The pods that run one `crs` command: of the values `jobs`, `retention` and `tenants`. */}}
+{{- if or .Values.jobs .Values.retention.enabled .Values.tenants.organizations }}
 job: *crs
 {{- end }}
 {{- if .Values.install.hook }}

@@ -228,7 +228,9 @@ test('a value of one service overrides the default, even if it is zero, false or
 test('every pod has the variables, volumes, init containers, sidecars and further fields that were added to all', async () => {
   const all = pods(await render({ files: ['ci/everything.yaml'] }));
   expect(all.map(({ name }) => name).toSorted()).toEqual(
-    [...SERVICES, 'backfill', 'crs', 'install', 'install', 'tenants', 'test'].map((part) => `crs-${part}`).toSorted(),
+    [...SERVICES, 'backfill', 'crs', 'install', 'install', 'retention', 'tenants', 'test']
+      .map((part) => `crs-${part}`)
+      .toSorted(),
   );
   for (const { name, metadata, spec } of all) {
     const [own, ...others] = spec.containers as Manifest[];

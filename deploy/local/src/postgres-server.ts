@@ -35,6 +35,9 @@ const STOP_STEPS: [NodeJS.Signals, number][] = [
 ];
 const RECOVERY_MS = 300_000;
 const ATTEMPTS = 5;
+/** PostgreSQL's reason not to start while processes of a killed server are still running. On a busy machine, they take long to notice its end. */
+const STILL_RUNNING = 'pre-existing shared memory block';
+const STILL_RUNNING_MS = 60_000;
 
 /**
  * Starts PostgreSQL on 127.0.0.1 and waits until it accepts connections, which may take minutes after a crash. When this process ends for any
@@ -43,39 +46,50 @@ const ATTEMPTS = 5;
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const until = Date.now() + RECOVERY_MS;
-  let logStart = 0;
-  for (let attempt = 0; attempt < ATTEMPTS && Date.now() < until; attempt++) {
-    // A start may fail because another process has just taken the port, or because a killed server is still exiting. Both are temporary.
-    if (attempt > 0) await delay(50 * 2 ** attempt);
-    logStart = startLog(options.logFile);
-    const port = await freePort();
-    const child = spawnServer(options, port);
-    const { pid } = child;
-    if (pid === undefined) throw (await once(child, 'error'))[0];
-    const watchdog = watch(pid, options.account);
-    const ended = () => child.exitCode !== null || child.signalCode !== null;
-    let stopping = false;
-    const stop = async () => {
-      stopping = true;
-      if (!(await end(pid, ended))) child.kill('SIGKILL');
-    };
-    child.once('exit', () => watchdog.kill('SIGKILL'));
-    while (!ended() && Date.now() < until) {
-      const status = readPidFile(options.directory);
-      if (status?.pid === pid && status.ready) {
-        child.once('exit', () => {
-          if (stopping) return;
-          options.log.error({ log: options.logFile }, 'PostgreSQL ended unexpectedly');
-          options.onLost?.();
-        });
-        return { port, pid, stop };
-      }
-      await delay(15);
+  const waitUntil = Date.now() + STILL_RUNNING_MS;
+  for (let failures = 0; ;) {
+    const logStart = startLog(options.logFile);
+    const server = await tryToStart(options, until);
+    if (server) return server;
+    const reason = readFileSync(options.logFile, 'utf8').slice(logStart).trim().slice(-1_500);
+    const isWaiting = reason.includes(STILL_RUNNING) && Date.now() < waitUntil;
+    // Any other failure may be temporary too: another process may just have taken the port.
+    if (!isWaiting) failures++;
+    if (failures === ATTEMPTS || Date.now() >= until) {
+      throw new Error(`PostgreSQL doesn't start; the end of ${options.logFile} has the reason:\n${reason}`);
     }
-    await stop();
+    await delay(isWaiting ? 200 : 50 * 2 ** failures);
   }
-  const reason = readFileSync(options.logFile, 'utf8').slice(logStart).trim().slice(-1_500);
-  throw new Error(`PostgreSQL doesn't start; the end of ${options.logFile} has the reason:\n${reason}`);
+}
+
+/** @returns undefined if PostgreSQL ended, or wasn't ready in time */
+async function tryToStart(options: ServerOptions, until: number): Promise<Server | undefined> {
+  const port = await freePort();
+  const child = spawnServer(options, port);
+  const { pid } = child;
+  if (pid === undefined) throw (await once(child, 'error'))[0];
+  const watchdog = watch(pid, options.account);
+  const ended = () => child.exitCode !== null || child.signalCode !== null;
+  let stopping = false;
+  const stop = async () => {
+    stopping = true;
+    if (!(await end(pid, ended))) child.kill('SIGKILL');
+  };
+  child.once('exit', () => watchdog.kill('SIGKILL'));
+  while (!ended() && Date.now() < until) {
+    const status = readPidFile(options.directory);
+    if (status?.pid === pid && status.ready) {
+      child.once('exit', () => {
+        if (stopping) return;
+        options.log.error({ log: options.logFile }, 'PostgreSQL ended unexpectedly');
+        options.onLost?.();
+      });
+      return { port, pid, stop };
+    }
+    await delay(15);
+  }
+  await stop();
+  return undefined;
 }
 
 /**

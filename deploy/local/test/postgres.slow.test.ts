@@ -144,6 +144,21 @@ describe('a later start', () => {
     expect(await query((await start()).url, `select from kept where by = 'all killed'`)).toHaveLength(1);
   });
 
+  test('waits until the last connection of a killed server has ended', async () => {
+    const killed = await start();
+    const client = new pg.Client({ connectionString: killed.url });
+    client.on('error', () => {});
+    await client.connect();
+    const { pid } = (await client.query('select pg_backend_pid() as pid')).rows[0];
+    process.kill(pid, 'SIGSTOP');
+    process.kill(killed.pid, 'SIGKILL');
+    await killed.stop();
+    // Longer than all attempts take for any other reason.
+    const resume = delay(3_000).then(() => process.kill(pid, 'SIGCONT'));
+    const [{ url }] = await Promise.all([start(), resume]);
+    expect(await query(url, 'select 1 as again')).toEqual([{ again: 1 }]);
+  });
+
   test('stops a server that was left running', async () => {
     const orphan = await leaveServerRunning();
     await start();

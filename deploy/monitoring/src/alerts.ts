@@ -13,6 +13,8 @@ const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'e
 /** Error codes that mean PostgreSQL is unavailable: down, full, stopping, refusing the password, or unreachable. A failed statement has other codes. */
 const UNAVAILABLE = '08...|28...|53...|57P..|E[A-Z]+|disconnected';
 
+const RETENTION = 'namespace=~".+",cronjob=~"call-research-retention"';
+
 const FEED_LOCK_TIMEOUTS = `db_client_operation_duration_count{${OURS},db_query_summary="take_places",error_type=~"55P03|57014"}`;
 
 /** An alert without its name and severity. `for` prevents alerts for restarts and single missed scrapes. */
@@ -177,6 +179,16 @@ or sum by (job, namespace, service) (${FEED_LOCK_TIMEOUTS} unless ${FEED_LOCK_TI
     summary: 'The Job {{ $labels.job_name }} failed',
     description:
       'Kubernetes has given up the Job {{ $labels.job_name }} of {{ $labels.namespace }}. The alert ends when the Job is deleted.',
+  }),
+  warning('CallResearchRetentionOverdue', {
+    // A CronJob that has not succeeded yet counts from its creation.
+    expr: `time() - max by (namespace, cronjob) (
+  kube_cronjob_status_last_successful_time{${RETENTION}} or kube_cronjob_created{${RETENTION}}
+) > 26 * 3600`,
+    for: '10m',
+    summary: 'Old calls have not been deleted for more than a day',
+    description:
+      'The last run of {{ $labels.cronjob }} that succeeded began {{ $value | humanizeDuration }} ago. Organizations keep calls for longer than they set.',
   }),
   warning('CallResearchAutoscalerAtMaximum', {
     expr: `max by (namespace, horizontalpodautoscaler) (kube_horizontalpodautoscaler_status_desired_replicas{${ofKind('horizontalpodautoscaler')}})

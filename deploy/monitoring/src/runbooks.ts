@@ -30,5 +30,5 @@ export const PANELS: Record<string, Record<string, string[]>> = {
     Errors: ['CallResearchDatabaseAway', 'CallResearchFeedHeld'],
     'Work at the pools': ['CallResearchDatabasePoolExhausted'],
   },
-  'crs-imports': { 'Share refused': ['CallResearchImportRefusals'] },
+  'crs-imports': { 'Share refused': ['CallResearchImportRefusals'], 'Calls too old': ['CallResearchRetentionOverdue'] },
 };

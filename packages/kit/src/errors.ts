@@ -30,6 +30,8 @@ export const REASONS = {
   notOffered: 'NOT_OFFERED',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
+  /** A legal hold forbids the deletion or the change. */
+  legalHold: 'LEGAL_HOLD',
   overloaded: 'OVERLOADED',
   /** The work was too slow, but the service is healthy. */
   slowWork: 'SLOW_WORK',

@@ -258,7 +258,7 @@ const TOO_LONG: FieldError = { field: '', reason: 'must be at most 8 MiB long' }
 const WRONG_ORGANIZATION: FieldError = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
 
 export function refused(number: number, { field, reason }: FieldError): ImportError {
-  return { line: number, field, reason };
+  return { line: number, field, reason, holdId: '' };
 }
 
 export function sortByLine(errors: ImportError[]): ImportError[] {

@@ -88,4 +88,6 @@ export interface RefusalExample {
   message: string;
   /** An example of `error.details`. Absent: the error has none. */
   details?: unknown[];
+  /** Whether the response has a `Retry-After`. By default 429, 503 and 504 have one. */
+  retryAfter?: true;
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
@@ -139,4 +139,22 @@ describe('a request while the calls service is down', () => {
     await wayToCalls.close();
     await wayToCalls.open();
   });
+});
+
+it('the log line of a slow request has the seconds that it waited for each service', async () => {
+  const patient = await startGateway(world, { callsAddress: wayToCalls.address });
+  onTestFinished(() => patient.stop());
+  const lineOf = async () => {
+    const id = (await patient.rest(CALL, { key })).headers.get('x-request-id');
+    await expect.poll(() => world.log.filter((line) => line.includes(`"trace_id":"${id}"`))).toHaveLength(1);
+    return JSON.parse(world.log.find((line) => line.includes(`"trace_id":"${id}"`))!) as Record<string, unknown>;
+  };
+  expect(await lineOf()).not.toHaveProperty('services');
+  wayToCalls.delay(1_000);
+  const { services, seconds } = await lineOf();
+  wayToCalls.delay(0);
+  expect(Object.keys(services as object)).toContain('calls');
+  const { calls } = services as { calls: number };
+  expect(calls).toBeGreaterThan(0.99);
+  expect(calls).toBeLessThan(seconds as number);
 });

@@ -155,6 +155,12 @@ export const statements: SendStatements[] = [
     await issuers.setIssuers(query, id, [issuer]);
     return [issuers.findIssuerOwner(issuer), issuers.lockListedIssuer(id, assertionIssuerOf(id))];
   },
+  ({ id }) => [
+    organizations.findRetention(id),
+    erasures.findTarget(id, { kind: 'organization' }),
+    erasures.findTarget(id, { kind: 'project', projectId: PROJECT }),
+    erasures.findTarget(id, { kind: 'user', email: ANN }),
+  ],
   async ({ id }, query) => {
     await query(erasures.markOrganization(id));
     return [erasures.removeProjects(id, START), erasures.removeUsers(id, START)];

@@ -32,6 +32,8 @@ const INTERNAL: Record<
   checkOperator: 'the token to check',
   recordRefusal: 'the refused token',
   recordKeyAction: ['organization'],
+  beginErasure: ['operator'],
+  getRetention: ['operator'],
 };
 
 /** The admin RPCs for an operator of no organization. Every other admin RPC is for an operator of one organization. */

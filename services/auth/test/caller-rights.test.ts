@@ -50,6 +50,8 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       checkOperator: 'none',
       recordRefusal: 'none',
       recordKeyAction: { rights: KEY_RIGHTS },
+      beginErasure: 'none',
+      getRetention: 'none',
     } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [

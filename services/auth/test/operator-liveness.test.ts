@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR_ROLES, type OperatorRole } from '@crs/kit/rpc/operators';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
@@ -60,12 +61,20 @@ const AUTH: Record<
   createClient: { roles: TENANTS, none: true, bound: false },
   listClients: { roles: LISTS, none: true, bound: false },
   removeClient: { roles: TENANTS, none: true, bound: false },
-  beginErasure: { roles: DELETIONS },
   finishErasure: { roles: DELETIONS },
   createOperator: { roles: ['admin'], none: true },
   listOperators: { roles: ['admin', 'viewer', 'auditor'], none: true },
   revokeOperator: { roles: ['admin'], none: true },
   listAudit: { roles: ['admin', 'auditor'] },
+};
+
+/** The same for the admin RPCs of calls. */
+const CALLS: Record<keyof CallsAdminServiceService, readonly OperatorRole[]> = {
+  createHold: ['admin'],
+  listHolds: ['admin'],
+  releaseHold: ['admin'],
+  beginErasure: DELETIONS,
+  runRetention: TENANTS,
 };
 
 interface AdminRpc {
@@ -108,6 +117,10 @@ beforeAll(async () => {
     rpcs.push({ ...shared, name: `${service} export`, roles: ['admin'], call: exportRecords });
     if (service === 'authAdmin') continue;
     rpcs.push({ ...shared, name: `${service} erase`, roles: DELETIONS, call: open(ErasureServiceService, address)('erase') });
+  }
+  const calls = open(CallsAdminServiceService, callsAdmin);
+  for (const method of Object.keys(CallsAdminServiceService) as (keyof typeof CALLS)[]) {
+    rpcs.push({ ...shared, name: method, roles: CALLS[method], call: calls(method) });
   }
   const projects = open(ProjectsAdminServiceService, projectsAdmin);
   rpcs.push({ ...shared, name: 'listProjects', roles: LISTS, call: projects('listProjects') });

@@ -93,20 +93,58 @@ export const createCalls: Migration = {
         organization text collate "C" primary key,
         secret bytea not null
       );
+
+      -- What the last runs of retention did.
+      create table calls.retention (
+        organization text collate "C" primary key,
+        counted_for timestamptz(3),
+        day date not null,
+        deleted integer not null check (deleted >= 0)
+      );
+      comment on column calls.retention.counted_for is 'when the settings changed under which a run has counted; under others, a run only counts';
+      comment on column calls.retention.deleted is 'calls that were deleted on this day in UTC';
+
+      -- Legal holds in force: of all calls of a project, later ones included, or of the calls in held_calls.
+      create table calls.holds (
+        organization text collate "C" not null,
+        hold_id uuid not null,
+        label text not null,
+        project_id uuid,
+        created_at timestamptz(3) not null,
+        created_by text not null,
+        primary key (organization, hold_id)
+      );
+      comment on column calls.holds.project_id is 'null: the hold names single calls';
+      comment on column calls.holds.created_by is 'the name of the operator';
+
+      -- The second foreign key is a safety net: no statement can delete a call that a hold names.
+      create table calls.held_calls (
+        organization text collate "C" not null,
+        call_id text collate "C" not null,
+        hold_id uuid not null,
+        foreign key (organization, hold_id) references calls.holds on delete cascade,
+        foreign key (organization, call_id) references calls.calls
+      );
+      create index held_calls_by_hold on calls.held_calls (organization, hold_id);
+      -- Last, for the reason given above: the deletion of a call checks the key by it.
+      -- squawk-ignore adding-serial-primary-key-field
+      alter table calls.held_calls add primary key (organization, call_id, hold_id);
     `);
-    for (const table of ['calls', 'notes', 'call_days', 'name_secrets']) {
+    for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'retention', 'holds', 'held_calls']) {
       await protectByTenant(db, 'calls', table);
     }
     await db.raw(`
       grant select, insert, update, delete on
-        calls.calls, calls.notes, calls.call_days to ${roleOf('calls')};
-      grant select, insert, delete on calls.name_secrets to ${roleOf('calls')};
+        calls.calls, calls.notes, calls.call_days, calls.retention to ${roleOf('calls')};
+      grant select, insert, delete on calls.name_secrets, calls.holds, calls.held_calls to ${roleOf('calls')};
     `);
     await createFeed(db, 'calls', 'text collate "C"');
   },
 
   async down(db: Knex) {
     await dropFeed(db, 'calls');
-    await db.raw('drop table calls.name_secrets, calls.call_days, calls.notes, calls.calls');
+    await db.raw(
+      'drop table calls.held_calls, calls.holds, calls.retention, calls.name_secrets, calls.call_days, calls.notes, calls.calls',
+    );
   },
 };

@@ -1,7 +1,7 @@
 // Sends every SQL statement of the calls service, for testing/test/row-level-security.test.ts.
 
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
-import { CALL, callLine, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
+import { CALL, callLine, HELD_CALL, HOLD, PROJECT, type SendStatements } from '@crs/testing/tenant-rows';
 import { changesOf, lineHashOf, type PreparedCall } from '../src/domain/changes.ts';
 import { fieldMaskOf } from '../src/domain/view.ts';
 import * as erase from '../src/store/erase.ts';
@@ -12,7 +12,9 @@ import { getUserCall } from '../src/store/get-user-call.ts';
 import * as importCalls from '../src/store/import-calls.ts';
 import { listCalls, listDetails } from '../src/store/list-calls.ts';
 import { listUserCalls } from '../src/store/list-user-calls.ts';
+import * as holds from '../src/store/holds.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
+import * as retention from '../src/store/retention.ts';
 import { run as prepare } from '../src/store/prepare-call.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
 
@@ -50,7 +52,24 @@ export const statements: SendStatements[] = [
     listChangesWithDetails(id, { ...FEED_PAGE, maxBytes: 1000 }, VIEW),
     importCalls.findRepeated(id, [CALL], [lineHashOf(lineOf(id))]),
     importCalls.discardPlans(),
+    holds.findHoldOfOrganization(id),
+    holds.findHoldOfProject(id, PROJECT),
+    holds.findHoldOfUser(id, annId),
+    holds.findCallsToHold(id, [CALL]),
+    holds.findNoteWriters(id, [CALL]),
+    holds.findUsersOfProject(id, PROJECT),
+    holds.countHolds(id),
+    retention.nextCalls(id, '', 'date', LATER.at, 10),
+    retention.nextCalls(id, '', 'created', LATER.at, 10),
+    retention.findRun(id),
+    holds.listHolds(id),
   ],
+  ({ id }) => [retention.putRun(id, { countedFor: new Date(), day: '2026-01-01', deleted: 8 })],
+  async ({ id }, query) => {
+    await holds.findHolds(query, id, [HELD_CALL]);
+    const hold = { holdId: PROJECT, label: id, projectId: PROJECT, callIds: [CALL], createdAt: new Date(), createdBy: id };
+    await holds.insertHold(query, id, hold);
+  },
   async ({ id, annId }, query, connection) => {
     const { row, ...call } = preparedCall(id);
     await importCalls.stageCalls(query, connection, [{ row, position: 0 }]);
@@ -62,11 +81,12 @@ export const statements: SendStatements[] = [
     await importCalls.writeCalls(query, connection, id, changes);
   },
   async ({ id, annId }, query) => {
+    await query(holds.deleteHold(id, HOLD));
     await erase.eraseUser(query, id, annId);
     return [erase.eraseProjectCalls(id, PROJECT, 10)];
   },
   ({ id }) => [importCalls.deleteCalls(id, [CALL]), feed.eraseChanges(id, '')],
-  ({ id }) => [erase.eraseCalls(id, '')],
+  ({ id }) => [holds.deleteHold(id, HOLD), erase.eraseCalls(id, '')],
   async ({ id }, query) => {
     await importCalls.moveDays(query, id, new Map([['2020-01-01', 1]]));
     await feed.append(query, id, [{ recordId: CALL, changedAt: new Date(), deleted: false }], new Date());

@@ -8,7 +8,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { shownName } from './_clients.ts';
 import { callLine, PROJECT, sendBatch, tenantRecords } from './_records.ts';
 
-const TABLES = ['calls', 'notes', 'call_days', 'name_secrets', 'changes', 'feeds'];
+const TABLES = ['calls', 'notes', 'call_days', 'name_secrets', 'retention', 'holds', 'held_calls', 'changes', 'feeds'];
 const [ACME, GLOBEX] = [tenant('acme'), tenant('globex')];
 
 let world: World;

@@ -1,4 +1,5 @@
 import { ORGANIZATION_ID } from '@crs/kit/text';
+import { isRetention } from '@crs/records/retain';
 import { InvalidArgumentError } from 'commander';
 import { RECORD_TYPES } from './import/route.ts';
 
@@ -74,10 +75,15 @@ export function rateLimit(text: string): { requests: number; periodSeconds: numb
   throw new InvalidArgumentError('It must be REQUESTS/SECONDS, like 600/60.');
 }
 
-export function deleteLimit(text: string): number {
+export function positiveNumber(text: string): number {
   const records = count(text);
   if (records) return records;
   throw new InvalidArgumentError('It must be a whole number from 1, like 1000.');
+}
+
+export function retention(text: string): string {
+  if (isRetention(text)) return text;
+  throw new InvalidArgumentError('It must be a number of y or d, like 3y or 90d, at most 100y or 99999d, or none.');
 }
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };

@@ -1,6 +1,7 @@
 import { Fresh } from '@crs/kit/fresh';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
@@ -11,10 +12,14 @@ export interface Connection {
   readonly config: Config;
   readonly auth: ServiceClient<AuthAdminServiceService>;
   readonly projects: ServiceClient<ProjectsAdminServiceService>;
+  readonly calls: ServiceClient<CallsAdminServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
   readonly exporters: Record<Service, ServiceClient<ExportServiceService>>;
-  /** The services that store parts of organizations, users and projects, in the order in which they erase these parts. */
-  readonly erasers: Record<'entities' | 'calls' | 'projects', ServiceClient<ErasureServiceService>>;
+  /**
+   * The services that store parts of organizations, users and projects, in the order in which they erase these parts: calls first, because it refuses
+   * what a legal hold keeps.
+   */
+  readonly erasers: Record<'calls' | 'entities' | 'projects', ServiceClient<ErasureServiceService>>;
   /** Returns the operator's identity for one organization, which need not exist, or for none. Call it before every RPC, because tokens expire. */
   readonly operator: (organization?: string) => Promise<CallOptions>;
   readonly close: () => void;
@@ -42,9 +47,11 @@ export function connect(config: Config): Connection {
   const eraser = (service: Service) => client(ErasureServiceService, options(service, ERASE_TIMEOUT_MS));
   const auth = client(AuthAdminServiceService, options('auth', ADMIN_TIMEOUT_MS));
   const projects = client(ProjectsAdminServiceService, options('projects', ADMIN_TIMEOUT_MS));
+  // These calls wait for imports.
+  const calls = client(CallsAdminServiceService, options('calls', IMPORT_TIMEOUT_MS));
   const importers = ofEach(importer);
   const exporters = ofEach((service) => client(ExportServiceService, options(service, IMPORT_TIMEOUT_MS)));
-  const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
+  const erasers = { calls: eraser('calls'), entities: eraser('entities'), projects: eraser('projects') };
   const issue = async (organizationId: string) =>
     (await auth.issueOperatorToken({ credential: config.credential, organizationId })).operatorToken;
   const tokens = new Fresh<string>({ maxAgeMs: RENEW_AFTER_MS });
@@ -52,12 +59,13 @@ export function connect(config: Config): Connection {
     config,
     auth,
     projects,
+    calls,
     importers,
     exporters,
     erasers,
     operator: async (organization = '') => ({ token: await tokens.get(organization, () => issue(organization)) }),
     close: () => {
-      for (const clients of [{ auth, projects }, importers, exporters, erasers])
+      for (const clients of [{ auth, projects, calls }, importers, exporters, erasers])
         for (const each of Object.values(clients)) each.close();
     },
   };

@@ -1,17 +1,22 @@
-import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
+import type { ErasureTarget } from '@crs/proto/crs/auth/v1/auth';
 import type { EraseRequest } from '@crs/proto/crs/erasures/v1/erasures';
 import type { Connection } from './connection.ts';
 import { retrying } from './retry.ts';
 
-type Target = NonNullable<ErasureTarget['target']>;
+export type Target = NonNullable<ErasureTarget['target']>;
 
 /**
- * Deletes an organization, a project or a user from every service. The first step hides it in auth, the last step removes it there.
- * Each step may be repeated, so running it again resumes an interrupted deletion.
+ * Deletes an organization, a project or a user from every service. The first step hides it in auth, unless a legal hold keeps it; the last
+ * step removes it there. Each step may be repeated, so running it again resumes an interrupted deletion.
  * @returns false if the target doesn't exist
+ * @throws ServiceError failed_precondition, with the reason LEGAL_HOLD
  */
-export async function erase({ auth, erasers, operator }: Connection, organization: string, target: Target): Promise<boolean> {
-  const { found, userId } = await auth.beginErasure({ target: { target } }, await operator(organization));
+export async function erase(
+  { auth, calls, erasers, operator }: Connection,
+  organization: string,
+  target: Target,
+): Promise<boolean> {
+  const { found, userId } = await calls.beginErasure({ target: { target }, check: false }, await operator(organization));
   if (!found) return false;
   const part: EraseRequest['target'] = target.$case === 'email' ? { $case: 'userId', value: userId } : target;
   for (const eraser of Object.values(erasers)) {

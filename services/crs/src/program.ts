@@ -8,12 +8,14 @@ import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
 import { convertCommand } from './commands/convert.ts';
 import { exportCommand } from './commands/export.ts';
+import { holdCommands } from './commands/hold.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { projectCommands } from './commands/project.ts';
+import { retentionCommands } from './commands/retention.ts';
 import { scimCommands } from './commands/scim.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
@@ -65,6 +67,8 @@ export function createProgram(): Command {
     convertCommand,
     importCommand,
     exportCommand,
+    holdCommands,
+    retentionCommands,
     completionCommand,
   ]) {
     register(program);

@@ -1,5 +1,6 @@
 // Fake services for tests of `crs import`.
 
+import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import type { Send } from '../src/import/run.ts';
 
 interface TestRecord {
@@ -41,11 +42,11 @@ export function memoryImporters(): { send: Send; state(): string[] } {
   return {
     send: async ({ organization, lines }) => {
       await Promise.resolve();
-      const answer = { accepted: 0, unchanged: 0, errors: [] as { line: number; field: string; reason: string }[] };
+      const answer = { accepted: 0, unchanged: 0, errors: [] as ImportError[] };
       for (const { number, json } of lines) {
         const result = store(organization, JSON.parse(json.toString()) as TestRecord);
         if (result === 'accepted' || result === 'unchanged') answer[result]++;
-        else answer.errors.push({ line: number, field: result, reason: 'must exist' });
+        else answer.errors.push({ line: number, field: result, reason: 'must exist', holdId: '' });
       }
       return answer;
     },

@@ -61,7 +61,7 @@ describe('an import reports', () => {
       return {
         accepted: 1,
         unchanged: lines.length - bad.length - 1,
-        errors: bad.map(({ number }) => ({ line: number, field: '', reason: 'no' })),
+        errors: bad.map(({ number }) => ({ line: number, field: '', reason: 'no', holdId: '' })),
       };
     };
     const lines = [call('a', '1'), call('a', '2'), '', 'x', call('a', '3'), '{}'];

@@ -1,6 +1,7 @@
 import { changes } from './changes.ts';
 import { credentials } from './credentials.ts';
 import { directory } from './directory.ts';
+import { holds } from './holds.ts';
 import { imports } from './imports.ts';
 import { limits } from './limits.ts';
 import { lists } from './lists.ts';
@@ -23,4 +24,5 @@ export const MUTATIONS: Mutation[] = [
   ...operators,
   ...signIn,
   ...directory,
+  ...holds,
 ];

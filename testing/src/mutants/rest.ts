@@ -18,7 +18,7 @@ export const rest: Mutation[] = [
   {
     name: 'an organization has every slot of large bodies',
     file: 'services/api-gateway/src/service.ts',
-    find: 'total: 4, perKey: 2',
+    find: 'total: 4, perKey: 1',
     replace: 'total: 4, perKey: 4',
     tests: ['services/api-gateway/test/record-bodies.test.ts'],
   },

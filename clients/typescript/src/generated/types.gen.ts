@@ -1300,6 +1300,10 @@ export type DeleteCallErrors = {
      */
     406: Error;
     /**
+     * A legal hold keeps the call; the message has its id. Code `bad_request`.
+     */
+    409: Error;
+    /**
      * The rate limit is exceeded. Wait `Retry-After` seconds, that is, until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
@@ -1442,6 +1446,10 @@ export type PatchCallErrors = {
      */
     408: Error;
     /**
+     * A legal hold keeps the call in its project; the message has its id. Code `bad_request`.
+     */
+    409: Error;
+    /**
      * The body is larger than 8 MiB. Code `bad_request`.
      */
     413: Error;
@@ -1514,6 +1522,10 @@ export type PutCallErrors = {
      * The body did not arrive within 5 s. Code `bad_request`.
      */
     408: Error;
+    /**
+     * A legal hold keeps the call in its project; the message has its id. Code `bad_request`.
+     */
+    409: Error;
     /**
      * The body is larger than 8 MiB. Code `bad_request`.
      */

@@ -31,12 +31,18 @@ export const imports = dashboard(
         lines(
           'Rows deleted',
           'ops',
-          'Rows of deleted organizations and projects (`erasure`), and rows whose retention period has ended.',
+          'Rows of deleted organizations and projects (`erasure`), calls that organizations no longer keep (`retention`), and rows whose retention period has ended.',
           [
             `sum by (service, crs_deletion_reason) (rate(crs_deletion_rows_total{${CHOSEN}}[$__rate_interval]))`,
             '{{service}} {{crs_deletion_reason}}',
           ],
-        ).span(24),
+        ),
+        lines(
+          'Calls too old',
+          'short',
+          'Per day: found by runs of retention (`due`), and deleted by them. The first run after a change of its settings only counts.',
+          [`sum by (outcome) (increase(crs_retention_calls_total{${CHOSEN}}[1d]))`, '{{outcome}}'],
+        ),
       ],
     ],
     [

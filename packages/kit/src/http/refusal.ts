@@ -38,9 +38,9 @@ export function toRefusal(thrown: unknown): Refusal {
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
     case 'failed_precondition':
-      return error.reason === REASONS.idempotencyKeyReused
-        ? new Refusal(422, 'bad_request', error.message, {}, error)
-        : internal(error);
+      if (error.reason === REASONS.idempotencyKeyReused) return new Refusal(422, 'bad_request', error.message, {}, error);
+      if (error.reason === REASONS.legalHold) return new Refusal(409, 'bad_request', error.message, {}, error);
+      return internal(error);
     case 'aborted':
     case 'unavailable':
       if (error.reason === REASONS.idempotencyKeyInFlight)

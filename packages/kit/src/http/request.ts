@@ -4,6 +4,7 @@ import type { Logger } from '../process/log.ts';
 import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
+import { withTimeSpent, type TimeSpent } from '../process/time-spent.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
 import type { AccessLogFields } from './access-log.ts';
 
@@ -86,7 +87,8 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInt
     // Read now, because a closed socket no longer has its peer's address.
     const clientAddress = addressOf(request);
     const limitedAddress = refusals?.addressOf(request);
-    const traced = trace.setSpan(ROOT_CONTEXT, span);
+    const spent: TimeSpent = new Map();
+    const traced = withTimeSpent(trace.setSpan(ROOT_CONTEXT, span), spent);
     response.locals['state'] = state;
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {
@@ -102,7 +104,9 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInt
         method: attributes['http.request.method'],
         route: attributes['http.route'],
         status: response.statusCode,
-        seconds: Math.round(seconds * 1e6) / 1e6,
+        seconds: rounded(seconds),
+        services:
+          seconds < SLOW_SECONDS ? undefined : Object.fromEntries([...spent].map(([name, time]) => [name, rounded(time)])),
         bytes: lengthOf(request, response),
         aborted: response.writableFinished ? undefined : true,
         client_address: clientAddress,
@@ -121,6 +125,14 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInt
     });
     context.with(traced, next);
   };
+}
+
+/** The log line of a request that takes at least this long has the time of each service. */
+const SLOW_SECONDS = 1;
+
+/** Rounds to microseconds. */
+function rounded(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1e6;
 }
 
 /** Whether a request was refused for its credential or a limit. Clients may repeat such requests endlessly, so their log lines are aggregated. */

@@ -13,6 +13,7 @@ import { REASONS, ServiceError } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
 import { Channel } from './channel.ts';
 import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
+import { addTimeSpent } from '../process/time-spent.ts';
 import { channelCredentials, type Tls } from '../process/tls.ts';
 
 /** Options of a call. A handler's `CallContext` can be passed as one. */
@@ -104,7 +105,9 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
         failSpan(span, error);
         throw error;
       } finally {
-        duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': outcome });
+        const seconds = (performance.now() - started) / 1000;
+        duration.record(seconds, { ...attributes, 'rpc.response.status_code': outcome });
+        addTimeSpent(name, seconds);
         span.end();
       }
     };

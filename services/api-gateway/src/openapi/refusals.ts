@@ -65,11 +65,11 @@ export function refusalsOf({ refusals, access }: Route): Record<string, object> 
   return Object.fromEntries([...shared, ...own]);
 }
 
-function responseOf(status: number, { when, message, details }: RefusalExample): object {
+function responseOf(status: number, { when, message, details, retryAfter }: RefusalExample): object {
   const code = codeOf(status);
   return {
     description: `${when} Code \`${code}\`.`,
-    headers: headersOf(headersOfStatus(status)),
+    headers: headersOf(headersOfStatus(status, retryAfter)),
     content: {
       'application/json': {
         schema: refTo(errorEnvelope),
@@ -88,7 +88,7 @@ function codeOf(status: number): ErrorCode {
   return status === 429 ? 'rate_limited' : 'bad_request';
 }
 
-function headersOfStatus(status: number): HeaderName[] {
+function headersOfStatus(status: number, retryAfter = [429, 503, 504].includes(status)): HeaderName[] {
   if (status === 401) return ['WWW-Authenticate'];
-  return [409, 429, 503, 504].includes(status) ? ['Retry-After'] : [];
+  return retryAfter ? ['Retry-After'] : [];
 }

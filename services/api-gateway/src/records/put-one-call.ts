@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { invalid, notFound } from '@crs/kit/errors';
+import { invalid, notFound, REASONS, ServiceError } from '@crs/kit/errors';
 import { loggedCallId } from '@crs/kit/http/access-log';
 import { BODY_MS } from '@crs/kit/http/listener';
 import { stateOf } from '@crs/kit/http/request';
@@ -11,7 +11,7 @@ import { JSON_BODY, withRecords } from '../http/body.ts';
 import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import type { Context } from '../route.ts';
 import { putRuns, type PutResult } from './put-runs.ts';
-import { readEnvelope, withProperties } from './route-lines.ts';
+import { readEnvelope, withProperties, type LineError } from './route-lines.ts';
 
 /** Properties of a line that the path and the method of the request determine. */
 const DETERMINED = ['type', 'organization', 'id', 'deleted', 'merge'];
@@ -56,18 +56,25 @@ export async function putBody(
     const result = await putLine(context, response, bytes, properties);
     const [error] = result.errors;
     if (merge && error?.field === 'id') throw noSuchCall();
-    if (error) throw invalid(error.field ?? 'body', error.reason);
+    if (error) throw refusalOf(result, error, 'body');
     respond(result, callId);
   });
 }
 
-/** Deletes a call. @throws ServiceError not_found if there is none */
+/** Deletes a call. @throws ServiceError not_found if there is none, failed_precondition if a legal hold keeps it */
 export async function deleteOne(context: Context, response: Response, callId: string): Promise<void> {
   const properties = propertiesOf(callId, response, { deleted: true });
-  const { accepted, errors } = await putLine(context, response, Buffer.from(JSON.stringify(properties)), properties);
-  const [error] = errors;
-  if (error) throw invalid(error.field ?? 'call_id', error.reason);
-  if (accepted === 0) throw noSuchCall();
+  const result = await putLine(context, response, Buffer.from(JSON.stringify(properties)), properties);
+  const [error] = result.errors;
+  if (error) throw refusalOf(result, error, 'call_id');
+  if (result.accepted === 0) throw noSuchCall();
+}
+
+/** @param whole name of what the line is made from, for an error that names no field */
+function refusalOf({ holdId }: PutResult, { field, reason }: LineError, whole: string): Error {
+  if (holdId === undefined) return invalid(field ?? whole, reason);
+  const message = field === 'deleted' ? `The legal hold ${holdId} keeps the call from being deleted.` : `${field}: ${reason}`;
+  return new ServiceError('failed_precondition', message, { reason: REASONS.legalHold });
 }
 
 export function isCallId(callId: string): boolean {

@@ -19,6 +19,8 @@ export interface PutResult {
   unchanged: number;
   created: number;
   errors: LineError[];
+  /** The legal hold that refused a line. */
+  holdId: string | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export async function putRuns(context: Context, response: Response, lines: Route
   const { credential, address } = authenticatedOf(response)!;
   const call = callOf(response);
   const supposed: Supposed = { emails: [], projectIds: [], billingOffices: [] };
-  const result: PutResult = { accepted: 0, unchanged: 0, created: 0, errors: [] };
+  const result: PutResult = { accepted: 0, unchanged: 0, created: 0, errors: [], holdId: undefined };
   for (const run of runsOf(lines)) {
     const { type } = run[0]!;
     const request = await serialize({
@@ -50,6 +52,7 @@ export async function putRuns(context: Context, response: Response, lines: Route
     result.unchanged += unchanged;
     result.created += created;
     result.errors.push(...errors.map((error) => toLineError(error.line, error)));
+    result.holdId ??= errors.find(({ holdId }) => holdId !== '')?.holdId;
     if (mode.check) suppose(supposed, run, errors);
   }
   return result;

@@ -21,6 +21,10 @@ export const deleteCall: Route = {
       when: 'The organization has no call with this id, or the key does not have the right `delete`; the message says which.',
       message: 'There is no call with this id.',
     },
+    409: {
+      when: 'A legal hold keeps the call; the message has its id.',
+      message: 'The legal hold 0f2d7c1e-4f0e-4a77-9a38-5d1f6f3f6a10 keeps the call from being deleted.',
+    },
   },
   async handle(context, request, response) {
     const callId = callIdOf(request, response);

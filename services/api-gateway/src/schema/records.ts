@@ -33,6 +33,10 @@ export const patchCallResult = resultOf('PatchCallResult', ['merged', 'unchanged
 
 export const CALL_BODY_REFUSALS: Record<number, RefusalExample> = {
   408: { when: 'The body did not arrive within 5 s.', message: 'The body did not arrive within 5 s.' },
+  409: {
+    when: 'A legal hold keeps the call in its project; the message has its id.',
+    message: 'project_id: must not change: the legal hold 0f2d7c1e-4f0e-4a77-9a38-5d1f6f3f6a10 keeps the call',
+  },
   413: { when: 'The body is larger than 8 MiB.', message: `The body is larger than ${MAX_LINE_BYTES} bytes.` },
   415: {
     when: 'The body is not JSON in UTF-8, or it is compressed.',

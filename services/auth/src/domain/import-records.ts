@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { LineReader } from '@crs/records/import-batch';
-import { email, kept, list, organizationId, parseLine, text } from '@crs/records/import-record';
+import { email, kept, list, organizationId, parseLine, text, withForm } from '@crs/records/import-record';
+import { isRetention, RETAIN_BY } from '@crs/records/retain';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
 import {
   CLIENT_HOST,
   CLIENTS,
   MAX_CLIENT_HOSTS,
   MAX_PERIOD_SECONDS,
+  NO_RETENTION,
   sortClientHosts,
   type OrganizationChange,
 } from './settings.ts';
@@ -18,6 +20,10 @@ import {
 export const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in a period.'),
   period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period.'),
+});
+
+const retention = withForm(text(1, 10).refine(isRetention, NO_RETENTION), {
+  pattern: '^(none|([1-9]\\d?|100)y|[1-9]\\d{0,4}d)$',
 });
 
 const clientHost = z.string().regex(CLIENT_HOST, 'must be a host name in lower case, like claude.ai');
@@ -39,6 +45,11 @@ export const settingFields = {
   delete_limit: kept(z.int().min(1).max(MOST_REQUESTS)).describe(
     'Records that all keys together may delete in an hour. Initially 1000.',
   ),
+  retain_calls: kept(retention).describe('How long calls are kept, such as `3y` or `90d`. Initially `none`.'),
+  retain_by: kept(z.enum(RETAIN_BY)).describe(
+    'What their age is counted from: `date` (without one, the creation) or `created`. Initially `date`.',
+  ),
+  retain_per_day: kept(z.int().min(1).max(MOST_REQUESTS)).describe('Calls deleted in a day. Initially 10000.'),
   clients: kept(z.enum(CLIENTS)).describe(
     'Assistants that users may connect. `listed`: those that an operator registered, and `client_hosts`. Initially `any`.',
   ),
@@ -63,6 +74,9 @@ export function toChange(settings: {
     toolRateLimitRequests: toolRateLimit?.requests,
     toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
     deleteLimit: settings.delete_limit,
+    retainCalls: settings.retain_calls,
+    retainBy: settings.retain_by,
+    retainPerDay: settings.retain_per_day,
     clients: settings.clients,
     clientHosts: settings.client_hosts,
     ownTokens: settings.own_tokens,

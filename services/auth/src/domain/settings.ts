@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '@crs/kit/errors';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS, isAllowedField } from '@crs/records/allowed-fields';
+import { isRetention, RETAIN_BY, type RetainBy } from '@crs/records/retain';
 import { lengthOf, unstorable } from '@crs/kit/text';
 import type { AllowedFields, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
@@ -9,6 +10,7 @@ import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 export const MAX_PERIOD_SECONDS = 86_400;
 export const CLIENTS = ['any', 'listed'] as const;
 export const MAX_CLIENT_HOSTS = 100;
+export const NO_RETENTION = 'must be 1y to 100y, 1d to 99999d, or none';
 /** A host name in lower case. Metadata documents at other ports than 443 exist only where the installation allows them. */
 export const CLIENT_HOST =
   /^(?=[^:]{1,253}(:|$))[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9]\d{0,4})?$/;
@@ -24,6 +26,12 @@ interface Settings {
   toolRateLimitRequests: number;
   toolRateLimitPeriodSeconds: number;
   deleteLimit: number;
+  /** How long calls are kept, such as `3y` or `90d`, or `none`. */
+  retainCalls: string;
+  /** What a call's age is counted from. */
+  retainBy: RetainBy;
+  /** The calls that retention deletes in a day. */
+  retainPerDay: number;
   /** `any` or `listed`. */
   clients: string;
   clientHosts: string[];
@@ -65,7 +73,10 @@ export function parseSettings(settings: OrganizationSettings | undefined): Organ
     rateLimitPeriodSeconds: rate?.periodSeconds,
     toolRateLimitRequests: toolRate?.requests,
     toolRateLimitPeriodSeconds: toolRate?.periodSeconds,
-    deleteLimit: parseDeleteLimit(settings.deleteLimit),
+    deleteLimit: parseCount('delete_limit', settings.deleteLimit),
+    retainCalls: parseRetainCalls(settings.retainCalls),
+    retainBy: parseRetainBy(settings.retainBy),
+    retainPerDay: parseCount('retain_per_day', settings.retainPerDay),
     clients: settings.clients === undefined ? undefined : parseClients(settings.clients),
     clientHosts: settings.clientHosts && parseClientHosts(settings.clientHosts.hosts),
     ownTokens: settings.ownTokens,
@@ -113,9 +124,20 @@ function parseRate(field: string, rate: RateLimit | undefined): RateLimit | unde
   return rate;
 }
 
-function parseDeleteLimit(limit: number | undefined): number | undefined {
-  if (limit !== undefined && (limit < 1 || limit > MOST_REQUESTS)) throw invalid('delete_limit', `must be 1 to ${MOST_REQUESTS}`);
-  return limit;
+function parseCount(field: string, count: number | undefined): number | undefined {
+  if (count !== undefined && (count < 1 || count > MOST_REQUESTS)) throw invalid(field, `must be 1 to ${MOST_REQUESTS}`);
+  return count;
+}
+
+function parseRetainCalls(period: string | undefined): string | undefined {
+  if (period !== undefined && !isRetention(period)) throw invalid('retain_calls', NO_RETENTION);
+  return period;
+}
+
+function parseRetainBy(by: string | undefined): RetainBy | undefined {
+  const known = RETAIN_BY.find((each) => each === by);
+  if (by !== undefined && known === undefined) throw invalid('retain_by', `must be one of ${RETAIN_BY.join(', ')}`);
+  return known;
 }
 
 /** Changed settings by name, for the audit trail. Values are JSON; a changed secret has null for both. */
@@ -143,6 +165,9 @@ function toAuditView(settings: Settings) {
     rate_limit: `${settings.rateLimitRequests}/${settings.rateLimitPeriodSeconds}`,
     tool_rate_limit: `${settings.toolRateLimitRequests}/${settings.toolRateLimitPeriodSeconds}`,
     delete_limit: settings.deleteLimit,
+    retain_calls: settings.retainCalls,
+    retain_by: settings.retainBy,
+    retain_per_day: settings.retainPerDay,
     clients: settings.clients,
     client_hosts: settings.clientHosts,
     own_tokens: settings.ownTokens,

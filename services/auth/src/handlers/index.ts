@@ -6,7 +6,7 @@ import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { Context } from '../context.ts';
 import { audit } from './admin/audit.ts';
 import { clients } from './admin/clients.ts';
-import { erasure } from './admin/erasure.ts';
+import { erasure, erasureStart } from './admin/erasure.ts';
 import { exportRecords } from './admin/export-records.ts';
 import { imports } from './admin/import-records.ts';
 import { keys } from './admin/keys.ts';
@@ -14,6 +14,7 @@ import { members } from './admin/members.ts';
 import { operatorRpcs } from './admin/operator-rpcs.ts';
 import { issueOperatorToken, operators } from './admin/operators.ts';
 import { organizations } from './admin/organizations.ts';
+import { retention } from './admin/retention.ts';
 import { scim } from './admin/scim.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
@@ -47,6 +48,8 @@ const FROM: From<AuthServiceService> = {
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
   recordKeyAction: ['api-gateway', ...RECORD_SERVICES],
+  getRetention: ['calls'],
+  beginErasure: ['calls'],
 };
 
 /** For gateways and services. */
@@ -58,6 +61,7 @@ export function internalServices(context: Context) {
       ...references(context),
       ...projects(context),
       ...operatorCalls(context),
+      ...operatorRpcs(context, { ...erasureStart, ...retention }),
     }),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];

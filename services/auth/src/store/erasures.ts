@@ -8,6 +8,28 @@ import { incrementVisibilityVersions } from './projects.ts';
 
 /** The first and last step of deletions that span services. Both are idempotent. */
 
+export type Target = { kind: 'organization' } | { kind: 'project'; projectId: string } | { kind: 'user'; email: string };
+
+const FOUND = { id: column.text };
+
+/** Finds a target, whether it is marked or not. No row if it doesn't exist. */
+export function findTarget(organization: string, target: Target): Statement<column.RowOf<typeof FOUND>> {
+  const find = (text: string, ...values: string[]) => ({
+    name: `find_${target.kind}_to_erase`,
+    row: FOUND,
+    text: `select ${text}`,
+    values: [organization, ...values],
+  });
+  switch (target.kind) {
+    case 'organization':
+      return find('organization as id from auth.organizations where organization = $1');
+    case 'project':
+      return find('project_id::text as id from auth.projects where organization = $1 and project_id = $2', target.projectId);
+    case 'user':
+      return find('user_id::text as id from auth.users where organization = $1 and email_folded = $2', fold(target.email));
+  }
+}
+
 /** No row if the organization does not exist. */
 export function markOrganization(organization: string): Statement<{ organization: string }> {
   return {

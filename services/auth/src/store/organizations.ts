@@ -3,6 +3,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { toStatement, sql } from '@crs/kit/data/sql';
+import type { RetainBy } from '@crs/records/retain';
 import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
 import { revokeOwnTokens } from './consents.ts';
@@ -18,6 +19,9 @@ const STORED = {
   toolRateLimitRequests: column.integer,
   toolRateLimitPeriodSeconds: column.integer,
   deleteLimit: column.integer,
+  retainCalls: column.text,
+  retainBy: column.oneOf<RetainBy>(),
+  retainPerDay: column.integer,
   clients: column.text,
   clientHosts: column.textArray,
   ownTokens: column.boolean,
@@ -92,6 +96,23 @@ export function findViewSettings(organization: string): Statement<column.RowOf<t
   };
 }
 
+const RETENTION = {
+  retainCalls: column.text,
+  retainBy: column.text,
+  retainPerDay: column.integer,
+  retainChangedAt: column.timestamp,
+};
+
+/** No row once the organization's deletion has begun. */
+export function findRetention(organization: string): Statement<column.RowOf<typeof RETENTION>> {
+  return {
+    name: 'find_retention',
+    row: RETENTION,
+    text: `select ${column.selectList(RETENTION)} from auth.organizations where organization = $1 and erasing_at is null`,
+    values: [organization],
+  };
+}
+
 /** @param ids more than one take a scope of every organization */
 export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZATION): Statement<OrganizationRow> {
   return {
@@ -122,10 +143,11 @@ export async function updateOrganization(query: Query, before: OrganizationRow, 
     settings_version: sql.raw('settings_version + 1'),
     settings_changed_at: new Date(),
   };
+  const retention = changesRetention(before, change) && { retain_changed_at: new Date() };
   const { organization } = before;
   const update = sql('auth.organizations')
     .where({ organization, erasing_at: null })
-    .update({ ...columns, ...version });
+    .update({ ...columns, ...version, ...retention });
   await query(toStatement('update_organization', update));
   if (before.ownTokens && change.ownTokens === false) await revokeOwnTokens(query, organization);
 }
@@ -134,6 +156,12 @@ function changesView(before: OrganizationRow, { allowedFields, anonymizeIntervie
   return (
     (allowedFields !== undefined && !isDeepStrictEqual(allowedFields, before.allowedFields)) ||
     (anonymizeInterviewees !== undefined && anonymizeInterviewees !== before.anonymizeInterviewees)
+  );
+}
+
+function changesRetention(before: OrganizationRow, change: OrganizationChange): boolean {
+  return (['retainCalls', 'retainBy', 'retainPerDay'] as const).some(
+    (name) => change[name] !== undefined && change[name] !== before[name],
   );
 }
 

@@ -38,6 +38,7 @@ interface ResolvedNote {
 /** The stored state of a call that an import touches. */
 export interface StoredCall {
   callId: string;
+  projectId: string | null;
   createdAt: Date;
   updatedAt: Date;
   /** The hash of everything stored about the call. */

@@ -1,6 +1,6 @@
-import type { Query } from '@crs/kit/data/database';
-import { callerScope } from '@crs/kit/data/scope';
-import type { Merge } from '@crs/records/merge';
+import type { Database, Query } from '@crs/kit/data/database';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
+import { isMerge, type Merge } from '@crs/records/merge';
 import {
   type BatchCall,
   type BatchMode,
@@ -19,12 +19,14 @@ import type { RecordContext } from '@crs/records/record-service';
 import { transactIf } from '@crs/records/transact-if';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
-import { CALL_ID } from '@crs/kit/text';
-import type { ImportLine } from '@crs/proto/crs/imports/v1/imports';
+import { CALL_ID, parseUuid } from '@crs/kit/text';
+import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
 import type { CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type Changes, type PreparedCall, type StagedCall } from '../domain/changes.ts';
+import { refuseHeld, type Touch } from '../domain/holds.ts';
 import { feed } from '../store/feed.ts';
+import { findHolds } from '../store/holds.ts';
 import {
   deleteCalls,
   discardPlans,
@@ -79,12 +81,14 @@ export function imports({ importDb, auth }: RecordContext) {
         // A merged call isn't what any line says, so no line repeats it.
         const ready = await stage(merged.lines, () => null);
         const callIds = new Set(ready.map(({ record }) => record.callId));
-        const [{ known, unknown }, stored] = await Promise.all([
+        const [{ known, unknown }, stored, holds] = await Promise.all([
           // Under the lock, so that a later deletion of a user or project also covers the calls of this batch.
           resolve(ready, (request) => auth.resolveReferences(request, call), mode.supposed),
           query(findStored(organization, [...callIds])),
+          findHolds(query, organization, [...callIds]),
         ]);
-        const records = known.map(({ record }) => record);
+        const { free, held } = refuseHeld(known, stored, holds);
+        const records = free.map(({ record }) => record);
         const changes = changesOf(stored, records, time);
         if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
         if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
@@ -92,8 +96,8 @@ export function imports({ importDb, auth }: RecordContext) {
         addMoved(moved, changes);
         counts.accepted += changes.accepted;
         counts.created += changes.created;
-        counts.unchanged += known.length - changes.accepted;
-        errors.push(...merged.errors, ...unknown);
+        counts.unchanged += free.length - changes.accepted;
+        errors.push(...merged.errors, ...unknown, ...held);
       }
       lockedSince['feed'] = performance.now();
       // The transaction's last work.
@@ -105,7 +109,28 @@ export function imports({ importDb, auth }: RecordContext) {
     return response;
   };
   const { recordAudit: record, recordKeyAction } = auth;
-  return importRpcs({ service: 'calls', record, recordKeyAction, reader: lineReader, store });
+  return importRpcs({ service: 'calls', record, recordKeyAction, reader: lineReader, store, findProblems: heldLines(importDb) });
+}
+
+/** Returns a function that finds the lines of a check that a legal hold refuses. */
+function heldLines(db: Database) {
+  return (lines: NumberedRecord<CallDeletion | PreparedCall | Merge>[], scope: Scope): Promise<ImportError[]> =>
+    db.transact(scope, async (query) => {
+      const touches = lines.map(({ number, record }) => ({ number, record: isMerge(record) ? touchOf(record) : record }));
+      const callIds = [...new Set(touches.map(({ record }) => record.callId))];
+      const [stored, holds] = await Promise.all([
+        query(findStored(scope.organization, callIds)),
+        findHolds(query, scope.organization, callIds),
+      ]);
+      return refuseHeld<Touch>(touches, stored, holds).held;
+    });
+}
+
+function touchOf({ id, patch, properties }: Merge): Touch {
+  const touch = { callId: id, deleted: false };
+  if (!properties.includes('project_id')) return touch;
+  const { project_id: projectId } = JSON.parse(Buffer.from(patch).toString()) as { project_id: string | null };
+  return { ...touch, projectId: projectId === null ? null : parseUuid(projectId)! };
 }
 
 /** Returns a function that stages the calls of lines that aren't staged yet, except merges, which aren't whole calls. */

@@ -1,18 +1,22 @@
 import { ImportService, RecordsService } from '@crs/records/import-batch';
 import type { RecordContext } from '@crs/records/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
+import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
+import { beginErasure } from './begin-erasure.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
+import { holds } from './holds.ts';
 import { imports } from './import-records.ts';
 import { listChanges } from './list-changes.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
+import { runRetention } from './run-retention.ts';
 
 /** The programs that may call each RPC. */
 const FROM: From<CallsServiceService> = {
@@ -44,5 +48,10 @@ export function adminServices(context: RecordContext) {
     bind(ImportService, ['crs'], imports(context).forOperators),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
+    bind(CallsAdminServiceService, ['crs'], {
+      ...holds(context),
+      beginErasure: beginErasure(context),
+      runRetention: runRetention(context),
+    }),
   ];
 }

@@ -8,7 +8,7 @@ export const eraseCalls = deleteNext({ name: 'erase_all_calls', table: 'calls.ca
 
 /** Deletes the organization's few other rows, including its name secret. */
 export async function eraseRest(query: Query, organization: string): Promise<void> {
-  for (const table of ['call_days', 'name_secrets']) {
+  for (const table of ['call_days', 'name_secrets', 'retention']) {
     await query({
       name: `erase_all_${table}`,
       text: `delete from calls.${table} where organization = $1`,

@@ -21,6 +21,7 @@ export const BY_KEY = `select * from calls.calls where organization = $1 and cal
 
 const FOUND = {
   callId: column.text,
+  projectId: column.uuid.orNull,
   createdAt: column.timestamp,
   updatedAt: column.timestamp,
   recordHash: column.bytes,

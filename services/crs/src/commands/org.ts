@@ -5,12 +5,13 @@ import {
   allowedFields,
   assertionIssuers,
   clientHosts,
-  deleteLimit,
   domains,
   oidcIssuer,
   onOff,
   organizationId,
+  positiveNumber,
   rateLimit,
+  retention,
 } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
@@ -110,6 +111,9 @@ interface SettingOptions {
   rateLimit?: RateLimit;
   toolRateLimit?: RateLimit;
   deleteLimit?: number;
+  retainCalls?: string;
+  retainBy?: string;
+  retainPerDay?: number;
   clients?: string;
   clientHosts?: string[];
   ownTokens?: boolean;
@@ -128,7 +132,19 @@ function withSettings(target: Command): Command {
     .option('--allowed-fields <fields>', 'fields that its responses may contain: a,b or default or none', allowedFields)
     .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
     .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
-    .option('--delete-limit <records>', 'records that all its keys together may delete in an hour, like 1000', deleteLimit)
+    .option('--delete-limit <records>', 'records that all its keys together may delete in an hour, like 1000', positiveNumber)
+    .option(
+      '--retain-calls <period|none>',
+      'how long it keeps calls, like 3y or 90d; `crs retention run` deletes older ones; its first run after a change only counts',
+      retention,
+    )
+    .addOption(
+      new Option(
+        '--retain-by <date|created>',
+        "what a call's age is counted from: its date, or if it has none its creation; or always its creation",
+      ).choices(['date', 'created']),
+    )
+    .option('--retain-per-day <calls>', 'calls that `crs retention run` deletes in a day, like 10000', positiveNumber)
     .addOption(
       new Option(
         '--clients <any|listed>',
@@ -170,12 +186,13 @@ function withSettings(target: Command): Command {
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
   const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
-  const { deleteLimit, clients, ownTokens, assertionIssuers } = options;
+  const { deleteLimit, retainCalls, retainBy, retainPerDay, clients, ownTokens, assertionIssuers } = options;
   const clientHosts = options.clientHosts && { hosts: options.clientHosts };
   const view = { writeSurface, anonymizeInterviewees, allowedFields };
   const limits = { rateLimit, toolRateLimit, deleteLimit };
+  const retained = { retainCalls, retainBy, retainPerDay };
   const access = { clients, clientHosts, ownTokens, assertionIssuers, oidcProvider: await oidcProviderOf(options) };
-  return { name, ...view, ...limits, ...access };
+  return { name, ...view, ...limits, ...retained, ...access };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {

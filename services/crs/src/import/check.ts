@@ -1,11 +1,11 @@
 import { fold, parseUuid } from '@crs/kit/text';
 import { missing, type ReferenceType } from '@crs/records/missing-reference';
-import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { FindReferencesRequest, FindReferencesResponse } from '@crs/proto/crs/projects/v1/admin';
 import type { Connection } from '../connection.ts';
 import type { retrying } from '../retry.ts';
 import type { Batch, Send } from './run.ts';
-import { parseDeletions } from './send.ts';
+import { heldLine, parseDeletions } from './send.ts';
 
 /** A record that a line refers to, and the field that names it. */
 interface Reference {
@@ -46,7 +46,7 @@ export function checker(connection: Connection, retried: typeof retrying): Send 
     const stored = await findStored(find, open);
     for (const { number, line } of lines) {
       const lacking = references.get(number)!.find((reference) => !(inFile(reference) ?? stored.has(keyOf(reference))));
-      if (lacking) errors.push({ line: number, ...missing(lacking.type, lacking.field) });
+      if (lacking) errors.push({ line: number, ...missing(lacking.type, lacking.field), holdId: '' });
       // Nothing refers to a call or an entity, and a merge stores no new record.
       else if (service !== 'calls' && service !== 'entities' && line['merge'] !== true) {
         earlier.set(`${organization} ${keyOf(recordOf(line))}`, line['deleted'] !== true);
@@ -57,8 +57,25 @@ export function checker(connection: Connection, retried: typeof retrying): Send 
 }
 
 async function parseLines(connection: Connection, { service, organization, lines }: Batch): Promise<ImportError[]> {
-  if (service === 'erasure') return parseDeletions(lines).errors;
+  if (service === 'erasure') return checkDeletions(connection, organization, lines);
   const { errors } = await connection.importers[service].checkRecords({ lines }, await connection.operator(organization));
+  return errors;
+}
+
+/** Returns the lines that can't be parsed, and those whose deletion a legal hold forbids. */
+async function checkDeletions(
+  { calls, operator }: Connection,
+  organization: string,
+  lines: ImportLine[],
+): Promise<ImportError[]> {
+  const { records, errors } = parseDeletions(lines);
+  for (const { number, target } of records) {
+    try {
+      await calls.beginErasure({ target: { target }, check: true }, await operator(organization));
+    } catch (error) {
+      errors.push(heldLine(number, error));
+    }
+  }
   return errors;
 }
 

@@ -19,7 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
-import { ApiKey, RateLimit } from "./auth.ts";
+import { ApiKey, ErasureTarget, RateLimit } from "./auth.ts";
 
 export const protobufPackage = "crs.auth.v1";
 
@@ -275,7 +275,15 @@ export interface Organization {
   /** Issuers whose identity assertions (ID-JAG) connect the organization's users without their consent. Empty: none. */
   assertionIssuers: string[];
   /** Absent: not suspended. */
-  suspendedAt: Date | undefined;
+  suspendedAt:
+    | Date
+    | undefined;
+  /** How long calls are kept, such as `3y` or `90d`, or `none`: until they are deleted otherwise. */
+  retainCalls: string;
+  /** What the age of a call is counted from: `date`, or if it has none its creation, or `created`. */
+  retainBy: string;
+  /** How many calls retention deletes in a UTC day. */
+  retainPerDay: number;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Passwords are then disabled. */
@@ -351,7 +359,19 @@ export interface OrganizationSettings {
     | ClientHosts
     | undefined;
   /** False also ends the tokens that users made for themselves, for good. */
-  ownTokens?: boolean | undefined;
+  ownTokens?:
+    | boolean
+    | undefined;
+  /** 1 to 100 `y`, 1 to 99,999 `d`, or `none`. After a change of these three settings, the next run of retention only counts. */
+  retainCalls?:
+    | string
+    | undefined;
+  /** `date` or `created`. */
+  retainBy?:
+    | string
+    | undefined;
+  /** 1 to 1,000,000,000. */
+  retainPerDay?: number | undefined;
 }
 
 /** Issuers of identity assertions (ID-JAG), at most 10. Each belongs to one organization. */
@@ -880,28 +900,6 @@ export interface RemoveClientResponse {
   client: RegisteredClient | undefined;
 }
 
-/** The target of a deletion. */
-export interface ErasureTarget {
-  target:
-    | //
-    /** The organization that the token names. */
-    { $case: "organization"; value: boolean }
-    | { $case: "projectId"; value: string }
-    | { $case: "email"; value: string }
-    | undefined;
-}
-
-export interface BeginErasureRequest {
-  target: ErasureTarget | undefined;
-}
-
-export interface BeginErasureResponse {
-  /** False if the target doesn't exist, so that there is nothing to delete. */
-  found: boolean;
-  /** The user's id, by which the other services know the user. Empty for other targets. */
-  userId: string;
-}
-
 export interface FinishErasureRequest {
   target: ErasureTarget | undefined;
 }
@@ -1185,6 +1183,9 @@ function createBaseOrganization(): Organization {
     ownTokens: false,
     assertionIssuers: [],
     suspendedAt: undefined,
+    retainCalls: "",
+    retainBy: "",
+    retainPerDay: 0,
   };
 }
 
@@ -1237,6 +1238,15 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.suspendedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.suspendedAt), writer.uint32(130).fork()).join();
+    }
+    if (message.retainCalls !== "") {
+      writer.uint32(138).string(message.retainCalls);
+    }
+    if (message.retainBy !== "") {
+      writer.uint32(146).string(message.retainBy);
+    }
+    if (message.retainPerDay !== 0) {
+      writer.uint32(152).uint32(message.retainPerDay);
     }
     return writer;
   },
@@ -1382,6 +1392,30 @@ export const Organization: MessageFns<Organization> = {
             message.suspendedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1468,6 +1502,21 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.suspended_at)
         ? fromJsonTimestamp(object.suspended_at)
         : undefined,
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : "",
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : "",
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : 0,
     };
   },
 
@@ -1521,6 +1570,15 @@ export const Organization: MessageFns<Organization> = {
     if (message.suspendedAt !== undefined) {
       obj.suspendedAt = message.suspendedAt.toISOString();
     }
+    if (message.retainCalls !== "") {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== "") {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== 0) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
     return obj;
   },
 
@@ -1553,6 +1611,9 @@ export const Organization: MessageFns<Organization> = {
     message.ownTokens = object.ownTokens ?? false;
     message.assertionIssuers = object.assertionIssuers?.map((e) => e) || [];
     message.suspendedAt = object.suspendedAt ?? undefined;
+    message.retainCalls = object.retainCalls ?? "";
+    message.retainBy = object.retainBy ?? "";
+    message.retainPerDay = object.retainPerDay ?? 0;
     return message;
   },
 };
@@ -1946,6 +2007,9 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     clients: undefined,
     clientHosts: undefined,
     ownTokens: undefined,
+    retainCalls: undefined,
+    retainBy: undefined,
+    retainPerDay: undefined,
   };
 }
 
@@ -1986,6 +2050,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.ownTokens !== undefined) {
       writer.uint32(80).bool(message.ownTokens);
+    }
+    if (message.retainCalls !== undefined) {
+      writer.uint32(106).string(message.retainCalls);
+    }
+    if (message.retainBy !== undefined) {
+      writer.uint32(114).string(message.retainBy);
+    }
+    if (message.retainPerDay !== undefined) {
+      writer.uint32(120).uint32(message.retainPerDay);
     }
     return writer;
   },
@@ -2099,6 +2172,30 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.ownTokens = reader.bool();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2165,6 +2262,21 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.own_tokens)
         ? globalThis.Boolean(object.own_tokens)
         : undefined,
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : undefined,
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : undefined,
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : undefined,
     };
   },
 
@@ -2206,6 +2318,15 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.ownTokens !== undefined) {
       obj.ownTokens = message.ownTokens;
     }
+    if (message.retainCalls !== undefined) {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== undefined) {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== undefined) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
     return obj;
   },
 
@@ -2238,6 +2359,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
       ? ClientHosts.fromPartial(object.clientHosts)
       : undefined;
     message.ownTokens = object.ownTokens ?? undefined;
+    message.retainCalls = object.retainCalls ?? undefined;
+    message.retainBy = object.retainBy ?? undefined;
+    message.retainPerDay = object.retainPerDay ?? undefined;
     return message;
   },
 };
@@ -9586,288 +9710,6 @@ export const RemoveClientResponse: MessageFns<RemoveClientResponse> = {
   },
 };
 
-function createBaseErasureTarget(): ErasureTarget {
-  return { target: undefined };
-}
-
-export const ErasureTarget: MessageFns<ErasureTarget> = {
-  encode(message: ErasureTarget, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.target?.$case) {
-      case "organization":
-        writer.uint32(8).bool(message.target.value);
-        break;
-      case "projectId":
-        writer.uint32(18).string(message.target.value);
-        break;
-      case "email":
-        writer.uint32(26).string(message.target.value);
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ErasureTarget {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseErasureTarget();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.target = { $case: "organization", value: reader.bool() };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.target = { $case: "projectId", value: reader.string() };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.target = { $case: "email", value: reader.string() };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ErasureTarget {
-    return {
-      target: isSet(object.organization)
-        ? { $case: "organization", value: globalThis.Boolean(object.organization) }
-        : isSet(object.projectId)
-        ? { $case: "projectId", value: globalThis.String(object.projectId) }
-        : isSet(object.project_id)
-        ? { $case: "projectId", value: globalThis.String(object.project_id) }
-        : isSet(object.email)
-        ? { $case: "email", value: globalThis.String(object.email) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: ErasureTarget): unknown {
-    const obj: any = {};
-    if (message.target?.$case === "organization") {
-      obj.organization = message.target.value;
-    } else if (message.target?.$case === "projectId") {
-      obj.projectId = message.target.value;
-    } else if (message.target?.$case === "email") {
-      obj.email = message.target.value;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ErasureTarget>): ErasureTarget {
-    return ErasureTarget.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ErasureTarget>): ErasureTarget {
-    const message = createBaseErasureTarget();
-    switch (object.target?.$case) {
-      case "organization": {
-        if (object.target?.value !== undefined && object.target?.value !== null) {
-          message.target = { $case: "organization", value: object.target.value };
-        }
-        break;
-      }
-      case "projectId": {
-        if (object.target?.value !== undefined && object.target?.value !== null) {
-          message.target = { $case: "projectId", value: object.target.value };
-        }
-        break;
-      }
-      case "email": {
-        if (object.target?.value !== undefined && object.target?.value !== null) {
-          message.target = { $case: "email", value: object.target.value };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseBeginErasureRequest(): BeginErasureRequest {
-  return { target: undefined };
-}
-
-export const BeginErasureRequest: MessageFns<BeginErasureRequest> = {
-  encode(message: BeginErasureRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.target !== undefined) {
-      ErasureTarget.encode(message.target, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBeginErasureRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.target = ErasureTarget.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): BeginErasureRequest {
-    return { target: isSet(object.target) ? ErasureTarget.fromJSON(object.target) : undefined };
-  },
-
-  toJSON(message: BeginErasureRequest): unknown {
-    const obj: any = {};
-    if (message.target !== undefined) {
-      obj.target = ErasureTarget.toJSON(message.target);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
-    return BeginErasureRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
-    const message = createBaseBeginErasureRequest();
-    message.target = (object.target !== undefined && object.target !== null)
-      ? ErasureTarget.fromPartial(object.target)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseBeginErasureResponse(): BeginErasureResponse {
-  return { found: false, userId: "" };
-}
-
-export const BeginErasureResponse: MessageFns<BeginErasureResponse> = {
-  encode(message: BeginErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.found !== false) {
-      writer.uint32(8).bool(message.found);
-    }
-    if (message.userId !== "") {
-      writer.uint32(18).string(message.userId);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBeginErasureResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.found = reader.bool();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.userId = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): BeginErasureResponse {
-    return {
-      found: isSet(object.found) ? globalThis.Boolean(object.found) : false,
-      userId: isSet(object.userId)
-        ? globalThis.String(object.userId)
-        : isSet(object.user_id)
-        ? globalThis.String(object.user_id)
-        : "",
-    };
-  },
-
-  toJSON(message: BeginErasureResponse): unknown {
-    const obj: any = {};
-    if (message.found !== false) {
-      obj.found = message.found;
-    }
-    if (message.userId !== "") {
-      obj.userId = message.userId;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
-    return BeginErasureResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
-    const message = createBaseBeginErasureResponse();
-    message.found = object.found ?? false;
-    message.userId = object.userId ?? "";
-    return message;
-  },
-};
-
 function createBaseFinishErasureRequest(): FinishErasureRequest {
   return { target: undefined };
 }
@@ -11606,17 +11448,6 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveClientResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveClientResponse => RemoveClientResponse.decode(value),
   },
-  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
-  beginErasure: {
-    path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: BeginErasureRequest): Buffer => Buffer.from(BeginErasureRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): BeginErasureRequest => BeginErasureRequest.decode(value),
-    responseSerialize: (value: BeginErasureResponse): Buffer =>
-      Buffer.from(BeginErasureResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): BeginErasureResponse => BeginErasureResponse.decode(value),
-  },
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: {
     path: "/crs.auth.v1.AuthAdminService/FinishErasure" as const,
@@ -11803,8 +11634,6 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listClients: handleUnaryCall<ListClientsRequest, ListClientsResponse>;
   /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient: handleUnaryCall<RemoveClientRequest, RemoveClientResponse>;
-  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
-  beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
   /**
@@ -12490,22 +12319,6 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
-  ): ClientUnaryCall;
-  /** First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused. The call may be repeated. */
-  beginErasure(
-    request: BeginErasureRequest,
-    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
-  ): ClientUnaryCall;
-  beginErasure(
-    request: BeginErasureRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
-  ): ClientUnaryCall;
-  beginErasure(
-    request: BeginErasureRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
   ): ClientUnaryCall;
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure(

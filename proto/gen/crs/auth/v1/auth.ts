@@ -358,6 +358,45 @@ export interface ApiKey {
   networks: string[];
 }
 
+export interface GetRetentionRequest {
+}
+
+export interface GetRetentionResponse {
+  /** `3y` or `90d`, or `none`. */
+  retainCalls: string;
+  /** `date` or `created`. */
+  retainBy: string;
+  retainPerDay: number;
+  /** When one of these settings last changed. */
+  changedAt: Date | undefined;
+}
+
+/** The target of a deletion. */
+export interface ErasureTarget {
+  target:
+    | //
+    /** The organization that the token names. */
+    { $case: "organization"; value: boolean }
+    | { $case: "projectId"; value: string }
+    | { $case: "email"; value: string }
+    | undefined;
+}
+
+export interface BeginErasureRequest {
+  target:
+    | ErasureTarget
+    | undefined;
+  /** Only find the target, and change nothing. */
+  check: boolean;
+}
+
+export interface BeginErasureResponse {
+  /** False if the target doesn't exist, so that there is nothing to delete. */
+  found: boolean;
+  /** The user's id, by which the other services know the user. Empty for other targets. */
+  userId: string;
+}
+
 function createBaseRateLimit(): RateLimit {
   return { requests: 0, periodSeconds: 0 };
 }
@@ -4743,6 +4782,491 @@ export const ApiKey: MessageFns<ApiKey> = {
   },
 };
 
+function createBaseGetRetentionRequest(): GetRetentionRequest {
+  return {};
+}
+
+export const GetRetentionRequest: MessageFns<GetRetentionRequest> = {
+  encode(_: GetRetentionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRetentionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRetentionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GetRetentionRequest {
+    return {};
+  },
+
+  toJSON(_: GetRetentionRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetRetentionRequest>): GetRetentionRequest {
+    return GetRetentionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetRetentionRequest>): GetRetentionRequest {
+    const message = createBaseGetRetentionRequest();
+    return message;
+  },
+};
+
+function createBaseGetRetentionResponse(): GetRetentionResponse {
+  return { retainCalls: "", retainBy: "", retainPerDay: 0, changedAt: undefined };
+}
+
+export const GetRetentionResponse: MessageFns<GetRetentionResponse> = {
+  encode(message: GetRetentionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.retainCalls !== "") {
+      writer.uint32(10).string(message.retainCalls);
+    }
+    if (message.retainBy !== "") {
+      writer.uint32(18).string(message.retainBy);
+    }
+    if (message.retainPerDay !== 0) {
+      writer.uint32(24).uint32(message.retainPerDay);
+    }
+    if (message.changedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.changedAt), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRetentionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRetentionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.retainCalls = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.retainBy = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.retainPerDay = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.changedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetRetentionResponse {
+    return {
+      retainCalls: isSet(object.retainCalls)
+        ? globalThis.String(object.retainCalls)
+        : isSet(object.retain_calls)
+        ? globalThis.String(object.retain_calls)
+        : "",
+      retainBy: isSet(object.retainBy)
+        ? globalThis.String(object.retainBy)
+        : isSet(object.retain_by)
+        ? globalThis.String(object.retain_by)
+        : "",
+      retainPerDay: isSet(object.retainPerDay)
+        ? globalThis.Number(object.retainPerDay)
+        : isSet(object.retain_per_day)
+        ? globalThis.Number(object.retain_per_day)
+        : 0,
+      changedAt: isSet(object.changedAt)
+        ? fromJsonTimestamp(object.changedAt)
+        : isSet(object.changed_at)
+        ? fromJsonTimestamp(object.changed_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: GetRetentionResponse): unknown {
+    const obj: any = {};
+    if (message.retainCalls !== "") {
+      obj.retainCalls = message.retainCalls;
+    }
+    if (message.retainBy !== "") {
+      obj.retainBy = message.retainBy;
+    }
+    if (message.retainPerDay !== 0) {
+      obj.retainPerDay = Math.round(message.retainPerDay);
+    }
+    if (message.changedAt !== undefined) {
+      obj.changedAt = message.changedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetRetentionResponse>): GetRetentionResponse {
+    return GetRetentionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetRetentionResponse>): GetRetentionResponse {
+    const message = createBaseGetRetentionResponse();
+    message.retainCalls = object.retainCalls ?? "";
+    message.retainBy = object.retainBy ?? "";
+    message.retainPerDay = object.retainPerDay ?? 0;
+    message.changedAt = object.changedAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseErasureTarget(): ErasureTarget {
+  return { target: undefined };
+}
+
+export const ErasureTarget: MessageFns<ErasureTarget> = {
+  encode(message: ErasureTarget, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.target?.$case) {
+      case "organization":
+        writer.uint32(8).bool(message.target.value);
+        break;
+      case "projectId":
+        writer.uint32(18).string(message.target.value);
+        break;
+      case "email":
+        writer.uint32(26).string(message.target.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ErasureTarget {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseErasureTarget();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.target = { $case: "organization", value: reader.bool() };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.target = { $case: "projectId", value: reader.string() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.target = { $case: "email", value: reader.string() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ErasureTarget {
+    return {
+      target: isSet(object.organization)
+        ? { $case: "organization", value: globalThis.Boolean(object.organization) }
+        : isSet(object.projectId)
+        ? { $case: "projectId", value: globalThis.String(object.projectId) }
+        : isSet(object.project_id)
+        ? { $case: "projectId", value: globalThis.String(object.project_id) }
+        : isSet(object.email)
+        ? { $case: "email", value: globalThis.String(object.email) }
+        : undefined,
+    };
+  },
+
+  toJSON(message: ErasureTarget): unknown {
+    const obj: any = {};
+    if (message.target?.$case === "organization") {
+      obj.organization = message.target.value;
+    } else if (message.target?.$case === "projectId") {
+      obj.projectId = message.target.value;
+    } else if (message.target?.$case === "email") {
+      obj.email = message.target.value;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ErasureTarget>): ErasureTarget {
+    return ErasureTarget.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ErasureTarget>): ErasureTarget {
+    const message = createBaseErasureTarget();
+    switch (object.target?.$case) {
+      case "organization": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "organization", value: object.target.value };
+        }
+        break;
+      }
+      case "projectId": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "projectId", value: object.target.value };
+        }
+        break;
+      }
+      case "email": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "email", value: object.target.value };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseBeginErasureRequest(): BeginErasureRequest {
+  return { target: undefined, check: false };
+}
+
+export const BeginErasureRequest: MessageFns<BeginErasureRequest> = {
+  encode(message: BeginErasureRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.target !== undefined) {
+      ErasureTarget.encode(message.target, writer.uint32(10).fork()).join();
+    }
+    if (message.check !== false) {
+      writer.uint32(16).bool(message.check);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginErasureRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.target = ErasureTarget.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.check = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): BeginErasureRequest {
+    return {
+      target: isSet(object.target) ? ErasureTarget.fromJSON(object.target) : undefined,
+      check: isSet(object.check) ? globalThis.Boolean(object.check) : false,
+    };
+  },
+
+  toJSON(message: BeginErasureRequest): unknown {
+    const obj: any = {};
+    if (message.target !== undefined) {
+      obj.target = ErasureTarget.toJSON(message.target);
+    }
+    if (message.check !== false) {
+      obj.check = message.check;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
+    return BeginErasureRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
+    const message = createBaseBeginErasureRequest();
+    message.target = (object.target !== undefined && object.target !== null)
+      ? ErasureTarget.fromPartial(object.target)
+      : undefined;
+    message.check = object.check ?? false;
+    return message;
+  },
+};
+
+function createBaseBeginErasureResponse(): BeginErasureResponse {
+  return { found: false, userId: "" };
+}
+
+export const BeginErasureResponse: MessageFns<BeginErasureResponse> = {
+  encode(message: BeginErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.found !== false) {
+      writer.uint32(8).bool(message.found);
+    }
+    if (message.userId !== "") {
+      writer.uint32(18).string(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginErasureResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.found = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): BeginErasureResponse {
+    return {
+      found: isSet(object.found) ? globalThis.Boolean(object.found) : false,
+      userId: isSet(object.userId)
+        ? globalThis.String(object.userId)
+        : isSet(object.user_id)
+        ? globalThis.String(object.user_id)
+        : "",
+    };
+  },
+
+  toJSON(message: BeginErasureResponse): unknown {
+    const obj: any = {};
+    if (message.found !== false) {
+      obj.found = message.found;
+    }
+    if (message.userId !== "") {
+      obj.userId = message.userId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
+    return BeginErasureResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
+    const message = createBaseBeginErasureResponse();
+    message.found = object.found ?? false;
+    message.userId = object.userId ?? "";
+    return message;
+  },
+};
+
 /** Exchanges credentials for caller tokens, and tells which projects a user may see. */
 export type AuthServiceService = typeof AuthServiceService;
 export const AuthServiceService = {
@@ -4975,6 +5499,32 @@ export const AuthServiceService = {
       Buffer.from(RecordKeyActionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecordKeyActionResponse => RecordKeyActionResponse.decode(value),
   },
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention: {
+    path: "/crs.auth.v1.AuthService/GetRetention" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetRetentionRequest): Buffer => Buffer.from(GetRetentionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetRetentionRequest => GetRetentionRequest.decode(value),
+    responseSerialize: (value: GetRetentionResponse): Buffer =>
+      Buffer.from(GetRetentionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetRetentionResponse => GetRetentionResponse.decode(value),
+  },
+  /**
+   * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.
+   * The call may be repeated. The calls service makes it, because no legal hold may begin between its check for holds and this step. Admits
+   * operators.
+   */
+  beginErasure: {
+    path: "/crs.auth.v1.AuthService/BeginErasure" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: BeginErasureRequest): Buffer => Buffer.from(BeginErasureRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): BeginErasureRequest => BeginErasureRequest.decode(value),
+    responseSerialize: (value: BeginErasureResponse): Buffer =>
+      Buffer.from(BeginErasureResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): BeginErasureResponse => BeginErasureResponse.decode(value),
+  },
 } as const;
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
@@ -5042,6 +5592,14 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   recordRefusal: handleUnaryCall<RecordRefusalRequest, RecordRefusalResponse>;
   /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
   recordKeyAction: handleUnaryCall<RecordKeyActionRequest, RecordKeyActionResponse>;
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention: handleUnaryCall<GetRetentionRequest, GetRetentionResponse>;
+  /**
+   * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.
+   * The call may be repeated. The calls service makes it, because no legal hold may begin between its check for holds and this step. Admits
+   * operators.
+   */
+  beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
 }
 
 export interface AuthServiceClient extends Client {
@@ -5346,6 +5904,42 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
+  getRetention(
+    request: GetRetentionRequest,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
+  ): ClientUnaryCall;
+  getRetention(
+    request: GetRetentionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
+  ): ClientUnaryCall;
+  getRetention(
+    request: GetRetentionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetRetentionResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * First step of a deletion: from this call on, the target is no longer shown or found by its id or e-mail, and its credentials are refused.
+   * The call may be repeated. The calls service makes it, because no legal hold may begin between its check for holds and this step. Admits
+   * operators.
+   */
+  beginErasure(
+    request: BeginErasureRequest,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  beginErasure(
+    request: BeginErasureRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  beginErasure(
+    request: BeginErasureRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
   ): ClientUnaryCall;
 }
 

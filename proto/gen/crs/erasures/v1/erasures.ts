@@ -238,7 +238,10 @@ export const EraseResponse: MessageFns<EraseResponse> = {
 /** The step of a deletion in one service, on its admin listener. The operator token names the organization. */
 export type ErasureServiceService = typeof ErasureServiceService;
 export const ErasureServiceService = {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
+  /**
+   * Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators.
+   * Error `failed_precondition`: a legal hold keeps the target (calls only).
+   */
   erase: {
     path: "/crs.erasures.v1.ErasureService/Erase" as const,
     requestStream: false as const,
@@ -251,12 +254,18 @@ export const ErasureServiceService = {
 } as const;
 
 export interface ErasureServiceServer extends UntypedServiceImplementation {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
+  /**
+   * Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators.
+   * Error `failed_precondition`: a legal hold keeps the target (calls only).
+   */
   erase: handleUnaryCall<EraseRequest, EraseResponse>;
 }
 
 export interface ErasureServiceClient extends Client {
-  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators. */
+  /**
+   * Erases rows of the target in this service for some seconds, in short transactions. Succeeds if there are none. Admits operators.
+   * Error `failed_precondition`: a legal hold keeps the target (calls only).
+   */
   erase(
     request: EraseRequest,
     callback: (error: ServiceError | null, response: EraseResponse) => void,

@@ -53,6 +53,8 @@ export interface ImportError {
   field: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
   reason: string;
+  /** The legal hold because of which the line is refused. Empty: another reason. */
+  holdId: string;
 }
 
 export interface CheckRecordsRequest {
@@ -368,7 +370,7 @@ export const ImportRecordsResponse: MessageFns<ImportRecordsResponse> = {
 };
 
 function createBaseImportError(): ImportError {
-  return { line: 0, field: "", reason: "" };
+  return { line: 0, field: "", reason: "", holdId: "" };
 }
 
 export const ImportError: MessageFns<ImportError> = {
@@ -381,6 +383,9 @@ export const ImportError: MessageFns<ImportError> = {
     }
     if (message.reason !== "") {
       writer.uint32(26).string(message.reason);
+    }
+    if (message.holdId !== "") {
+      writer.uint32(34).string(message.holdId);
     }
     return writer;
   },
@@ -422,6 +427,14 @@ export const ImportError: MessageFns<ImportError> = {
             message.reason = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.holdId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -439,6 +452,11 @@ export const ImportError: MessageFns<ImportError> = {
       line: isSet(object.line) ? globalThis.Number(object.line) : 0,
       field: isSet(object.field) ? globalThis.String(object.field) : "",
       reason: isSet(object.reason) ? globalThis.String(object.reason) : "",
+      holdId: isSet(object.holdId)
+        ? globalThis.String(object.holdId)
+        : isSet(object.hold_id)
+        ? globalThis.String(object.hold_id)
+        : "",
     };
   },
 
@@ -453,6 +471,9 @@ export const ImportError: MessageFns<ImportError> = {
     if (message.reason !== "") {
       obj.reason = message.reason;
     }
+    if (message.holdId !== "") {
+      obj.holdId = message.holdId;
+    }
     return obj;
   },
 
@@ -464,6 +485,7 @@ export const ImportError: MessageFns<ImportError> = {
     message.line = object.line ?? 0;
     message.field = object.field ?? "";
     message.reason = object.reason ?? "";
+    message.holdId = object.holdId ?? "";
     return message;
   },
 };

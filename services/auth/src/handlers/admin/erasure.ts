@@ -2,10 +2,11 @@ import type { Query } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { parseUuid } from '@crs/kit/text';
-import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
+import type { ErasureTarget } from '@crs/proto/crs/auth/v1/auth';
 import { eraser, FIRST_UUID, inOrder, once, type EraseStep } from '@crs/records/erase-steps';
 import { requireText } from '../../domain/settings.ts';
 import {
+  findTarget,
   markOrganization,
   markProject,
   markUser,
@@ -14,31 +15,40 @@ import {
   removeProjects,
   removeUser,
   removeUsers,
+  type Target,
 } from '../../store/erasures.ts';
 import { waitForViewCaches } from '../../view-settings.ts';
 import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
 
-type Target = { kind: 'organization' } | { kind: 'project'; projectId: string } | { kind: 'user'; email: string };
-
 /** Created on first use, because metrics are set up after modules are loaded. */
 let erase: ReturnType<typeof eraser> | undefined;
 
-export const erasure = {
+/** The calls service begins deletions, so this step is on the internal listener. */
+export const erasureStart = {
   beginErasure: {
     access: { action: 'erasure.begin', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true },
-    async handle(request, { organization, rights, transact }) {
+    async handle(request, { organization, rights, transact, auditedElsewhere }) {
       const target = parseTarget(request.target);
       if (target.kind === 'organization') requireTenantDeletion(rights);
       const id = await transact(async (query, audit) => {
+        if (request.check) {
+          // The service that checks records the operator's call if it refuses it.
+          auditedElsewhere();
+          const [found] = await query(findTarget(organization, target));
+          return found?.id;
+        }
         const marked = await mark(query, organization, target);
         if (marked !== undefined) await audit(`${target.kind}.delete`, marked);
         return marked;
       });
       // The id may be used again at once, by an organization with other settings.
-      if (id !== undefined && target.kind === 'organization') await waitForViewCaches();
+      if (id !== undefined && !request.check && target.kind === 'organization') await waitForViewCaches();
       return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
     },
   },
+} satisfies Partial<OperatorRpcs>;
+
+export const erasure = {
   finishErasure: {
     access: { action: 'erasure.finish', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true },
     async handle(request, operation) {

@@ -4,11 +4,14 @@ import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 import type { Access, OperatorRights } from '@crs/kit/rpc/operators';
 import { rpc, type CallContext, type Rpcs } from '@crs/kit/rpc/server';
 import type { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../../context.ts';
 import type { SettingChanges } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
 
-type AdminRpcs = Omit<Rpcs<AuthAdminServiceService>, 'issueOperatorToken'>;
+/** The RPCs of the admin listener, and those of the internal listener by which the calls service works for an operator. */
+type AdminRpcs = Omit<Rpcs<AuthAdminServiceService>, 'issueOperatorToken'> &
+  Pick<Rpcs<AuthServiceService>, 'beginErasure' | 'getRetention'>;
 type Request<Method extends keyof AdminRpcs> = Parameters<AdminRpcs[Method]['handle']>[0];
 type Response<Method extends keyof AdminRpcs> = Awaited<ReturnType<AdminRpcs[Method]['handle']>>;
 
@@ -47,9 +50,12 @@ export function inTransaction<Request, Response>(
 }
 
 /** Checks the operator's access to each RPC, and gives its handler a scope and an audit trail. */
-export function operatorRpcs(context: Context, rpcs: OperatorRpcs): AdminRpcs {
+export function operatorRpcs<Method extends keyof AdminRpcs>(
+  context: Context,
+  rpcs: Pick<OperatorRpcs, Method>,
+): Pick<AdminRpcs, Method> {
   const bound = Object.entries(rpcs).map(([method, each]) => [method, bindRpc(context, each as OperatorRpc<keyof AdminRpcs>)]);
-  return Object.fromEntries(bound) as AdminRpcs;
+  return Object.fromEntries(bound) as Pick<AdminRpcs, Method>;
 }
 
 /** If the handler writes no audit entry, as in a read, the call gets one under the name of its action. */

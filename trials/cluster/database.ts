@@ -1,6 +1,6 @@
 /** PostgreSQL's certificate in the cluster trial: the services verify it by a CA bundle of `trustedCertificates`, which one step renews. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAuthority, type Authority } from '@crs/testing/certificate';
+import { createAuthority, issueCertificate, type Pair } from '@crs/install/x509';
 import { KUBELET_MS, kubectl, putSecret, readSecret } from './cluster.ts';
 import { say } from './report.ts';
 
@@ -10,11 +10,12 @@ const URL_SECRET = 'trial-database';
 const BUNDLE_SECRET = 'trial-database-ca';
 /** A renewed CA has the name of the former one, as CloudNativePG's has, so that only the keys distinguish them. */
 const AUTHORITY = 'PostgreSQL';
+const DAYS = 90;
 const RECONNECT_TIMEOUT_MS = 60_000;
 
 /** Gives PostgreSQL a certificate of a new CA, and stores that CA and a URL that requires it for the chart. */
 export async function encryptDatabase(): Promise<void> {
-  const authority = createAuthority(AUTHORITY);
+  const authority = await createAuthority(AUTHORITY, DAYS, new Date());
   await serve(authority);
   const url = new URL((await readSecret(POSTGRES))['DATABASE_URL']!);
   url.searchParams.set('sslmode', 'verify-full');
@@ -24,7 +25,7 @@ export async function encryptDatabase(): Promise<void> {
 
 /** Replaces the CA: trusts both, changes PostgreSQL's certificate, trusts only the new one. Then makes every process reconnect, none of which has restarted. */
 export async function renewDatabaseAuthority(): Promise<void> {
-  const authority = createAuthority(AUTHORITY);
+  const authority = await createAuthority(AUTHORITY, DAYS, new Date());
   const former = (await readSecret(BUNDLE_SECRET))['ca.crt']!;
   await putSecret(BUNDLE_SECRET, { 'ca.crt': former + authority.cert });
   await sleep(KUBELET_MS);
@@ -58,8 +59,8 @@ async function reconnect(): Promise<void> {
 }
 
 /** Gives PostgreSQL a certificate of this CA. It keeps open sessions. */
-async function serve(authority: Authority): Promise<void> {
-  const { key, cert } = authority.issue(POSTGRES);
+async function serve(authority: Pair): Promise<void> {
+  const { key, cert } = await issueCertificate(authority, [POSTGRES], DAYS, new Date());
   for (const [file, input] of [
     ['server.key', key],
     ['server.crt', cert],

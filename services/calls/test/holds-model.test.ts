@@ -47,7 +47,7 @@ function randomCall(id: Id): CallLine {
   return callLine(id, randomId(), {
     project_id: pick(null, ...PROJECTS),
     conducted_by: pick(null, ...USERS),
-    notes: pick<string[]>([], [USERS[0]!], [...USERS]).map((email) => ({ email, text: 'x' })),
+    notes: pick<string[]>([], [USERS[0]], [...USERS]).map((email) => ({ email, text: 'x' })),
     created_at: new Date(Date.now() - pick(...AGES) * 86_400_000).toISOString(),
     summary: pick('a', 'b'),
   });

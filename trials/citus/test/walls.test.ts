@@ -1,6 +1,6 @@
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
-import { fillDirectory } from '@crs/testing/scim';
 import { SECRET } from '@crs/testing/setup';
+import { fillTenant } from '@crs/testing/tenant-rows';
 import { startWorld, type OwnWorld } from '@crs/testing/world';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 // Checks that row-level security alone isolates tenants, on Citus on all nodes. So no statement here has a predicate on the organization.
 
 const ORGANIZATIONS = ['acme', 'globex'];
-const PROJECT = '11111111-2222-4333-8444-555555555555';
 
 interface Table {
   name: string;
@@ -21,7 +20,7 @@ let tables: Table[];
 
 beforeAll(async () => {
   world = await startWorld();
-  for (const id of ORGANIZATIONS) await fill(id);
+  for (const id of ORGANIZATIONS) await fillTenant(world, id);
   const { rows } = await world.query(
     `select format('%s.%s', nspname, relname) as name, (
         select json_agg(json_build_object('name', attname, 'isJson', atttypid = 'jsonb'::regtype)) from pg_attribute
@@ -32,45 +31,6 @@ beforeAll(async () => {
   tables = rows;
 });
 afterAll(() => world?.close());
-
-/** Adds rows of an organization to each tenant table. */
-async function fill(id: string): Promise<void> {
-  const of = { organization: id };
-  await world.load([
-    { type: 'organization', id, write_surface: true },
-    { type: 'user', ...of, email: 'ann@crs.example', name: 'Ann' },
-    { type: 'billing_office', ...of, name: 'Zurich', is_default: true },
-    { type: 'project', ...of, id: PROJECT, name: 'Project', members: [{ email: 'ann@crs.example', role: 'lead' }] },
-    {
-      type: 'call',
-      ...of,
-      id: 'call_1',
-      created_at: '2025-03-01T10:00:00Z',
-      transcript: id,
-      notes: [{ email: 'ann@crs.example', text: id }],
-    },
-    { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
-  ]);
-  await world.createKey(id);
-  await world.operator.auth.createToken(
-    { email: 'ann@crs.example', scopes: [], expiresInSeconds: 0 },
-    await world.operator.operator(id),
-  );
-  const { rows } = await world.query('select user_id as id from auth.users where organization = $1', [id]);
-  await world.query('insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', [
-    id,
-    'https://issuer.example',
-    'subject',
-    rows[0].id,
-  ]);
-  await fillDirectory(world, id, PROJECT);
-  await world.query(`insert into calls.name_secrets (organization, secret) values ($1, '') on conflict do nothing`, [id]);
-  await world.query(
-    `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until)
-      values ($1, 'walls', '', $2, $2, now())`,
-    [id, PROJECT],
-  );
-}
 
 /** Works in a transaction for acme, under the role of the service that uses the table. */
 async function asAcme<T>(table: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -138,7 +98,8 @@ describe('a statement without a predicate on the organization', () => {
 
   it('deletes only the rows of the organization of its transaction', async () => {
     const deleted: string[] = [];
-    for (const { name } of tables) {
+    // In this order, rows are deleted before those to which they refer.
+    for (const { name } of tables.toReversed()) {
       const before = await rowsOf(name, 'globex');
       const ran = asAcme(name, async (client) => {
         const { rowCount } = await client.query(`delete from ${name}`);

@@ -20,7 +20,7 @@ const MAX_NAMED = 3;
 type Request = { label: string } & ({ projectId: string; callIds: [] } | { projectId: null; callIds: string[] });
 
 /** Creates, lists and releases legal holds. */
-export function holds({ importDb, auth }: RecordContext) {
+export function holds({ db, importDb, auth }: RecordContext) {
   const access = { roles: ['admin'], token: 'one', bound: true } as const;
   const audit = (action: string, target: string, call: CallContext<'operator'>) =>
     auth.recordAudit({ action, target, address: call.address, counted: false }, call);
@@ -45,7 +45,7 @@ export function holds({ importDb, auth }: RecordContext) {
     listHolds: rpc({ operator: { ...access, action: 'hold.list' } }, async (_request: object, call) => {
       await audit('hold.list', '', call);
       const scope = callerScope(call);
-      const rows = await importDb.read(scope, store.listHolds(scope.organization));
+      const rows = await db.read(scope, store.listHolds(scope.organization));
       return {
         holds: rows.map(({ projectId, calls, ...hold }) => ({
           ...hold,
@@ -127,10 +127,8 @@ async function neededByProject(query: Query, organization: string, projectId: st
 
 /** @throws ServiceError invalid_argument if a call isn't stored */
 async function neededByCalls(query: Query, organization: string, callIds: string[]) {
-  const [calls, writers] = await Promise.all([
-    query(store.findCallsToHold(organization, callIds)),
-    query(store.findNoteWriters(organization, callIds)),
-  ]);
+  const calls = await query(store.findCallsToHold(organization, callIds));
+  const writers = await query(store.findNoteWriters(organization, callIds));
   requireStored(callIds, new Set(calls.map(({ callId }) => callId)));
   const projectIds = new Set(calls.flatMap(({ projectId }) => projectId ?? []));
   const userIds = new Set([...writers.map(({ userId }) => userId), ...calls.flatMap(({ conductedBy }) => conductedBy ?? [])]);

@@ -81,11 +81,10 @@ export function imports({ importDb, auth }: RecordContext) {
         // A merged call isn't what any line says, so no line repeats it.
         const ready = await stage(merged.lines, () => null);
         const callIds = new Set(ready.map(({ record }) => record.callId));
-        const [{ known, unknown }, stored, holds] = await Promise.all([
+        const [{ known, unknown }, { stored, holds }] = await Promise.all([
           // Under the lock, so that a later deletion of a user or project also covers the calls of this batch.
           resolve(ready, (request) => auth.resolveReferences(request, call), mode.supposed),
-          query(findStored(organization, [...callIds])),
-          findHolds(query, organization, [...callIds]),
+          findState(query, organization, [...callIds]),
         ]);
         const { free, held } = refuseHeld(known, stored, holds);
         const records = free.map(({ record }) => record);
@@ -118,12 +117,15 @@ function heldLines(db: Database) {
     db.transact(scope, async (query) => {
       const touches = lines.map(({ number, record }) => ({ number, record: isMerge(record) ? touchOf(record) : record }));
       const callIds = [...new Set(touches.map(({ record }) => record.callId))];
-      const [stored, holds] = await Promise.all([
-        query(findStored(scope.organization, callIds)),
-        findHolds(query, scope.organization, callIds),
-      ]);
+      const { stored, holds } = await findState(query, scope.organization, callIds);
       return refuseHeld<Touch>(touches, stored, holds).held;
     });
+}
+
+/** Reads one after the other, because the connections of imports aren't pipelined. */
+async function findState(query: Query, organization: string, callIds: string[]) {
+  const stored = await query(findStored(organization, callIds));
+  return { stored, holds: await findHolds(query, organization, callIds) };
 }
 
 function touchOf({ id, patch, properties }: Merge): Touch {

@@ -1,11 +1,9 @@
 /** Steps of the cluster trial that replace the certificates of the services, or their CA. */
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { kubectl, NAME, SERVICES } from './cluster.ts';
+import { KUBELET_MS, kubectl, NAME, readSecret, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
-/** The kubelet takes up to a minute and a half to update the files of pods. */
-const KUBELET_MS = 120_000;
 const PARTS = [...SERVICES, 'crs'];
 let runs = 0;
 
@@ -46,11 +44,8 @@ async function runRenewal(): Promise<void> {
   await kubectl(['delete', 'job', job]);
 }
 
-async function secret(name: string): Promise<Record<string, string>> {
-  const { data } = JSON.parse(await kubectl(['get', 'secret', `${NAME}-${name}`, '--output', 'json'])) as {
-    data: Record<string, string>;
-  };
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+function secret(name: string): Promise<Record<string, string>> {
+  return readSecret(`${NAME}-${name}`);
 }
 
 async function authority(): Promise<string> {

@@ -7,6 +7,8 @@ export const NAMESPACE = process.env['NAMESPACE'] ?? 'crs-scenario';
 export const RELEASE = 'crs';
 /** Prefix of the names of all objects of the release. */
 export const NAME = 'crs-call-research';
+/** The kubelet takes up to a minute and a half to update the files of pods. */
+export const KUBELET_MS = 120_000;
 export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
 
 interface Options {
@@ -72,6 +74,18 @@ export async function addressOf(gateway: string): Promise<string> {
 // oxlint-disable-next-line typescript/no-explicit-any -- callers access any property
 export async function objects(kind: string, selector = ''): Promise<any[]> {
   return JSON.parse(await kubectl(['get', kind, '--selector', selector, '--output', 'json'])).items;
+}
+
+/** Returns the values of a Secret by key. */
+export async function readSecret(name: string): Promise<Record<string, string>> {
+  const { data } = JSON.parse(await kubectl(['get', 'secret', name, '--output', 'json'])) as { data: Record<string, string> };
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+/** Creates or replaces a Secret. */
+export async function putSecret(name: string, stringData: Record<string, string>, namespace = NAMESPACE): Promise<void> {
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
+  await kubectl(['apply', '--server-side', '--filename', '-', '--namespace', namespace], { input });
 }
 
 /** Runs `crs` in the cluster. @returns its JSON output */

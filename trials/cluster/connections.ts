@@ -15,8 +15,8 @@ const CONNECTIONS: { from: string; allowed: string[]; blocked: string[] }[] = [
   },
   {
     from: 'api-gateway',
-    allowed: ['auth', 'projects', 'calls', 'rate-limit'].map((service) => to(service, 50051)),
-    blocked: [to('entities', 50051), to('calls', 50052), to('auth', 8082), to('calls', 50053), POSTGRES, REDIS],
+    allowed: ['auth', 'projects', 'calls', 'entities', 'rate-limit'].map((service) => to(service, 50051)),
+    blocked: [to('calls', 50052), to('auth', 8082), to('calls', 50053), POSTGRES, REDIS],
   },
   {
     from: 'tool-gateway',

@@ -3,14 +3,15 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
+import { encryptDatabase } from './database.ts';
 import { say } from './report.ts';
 
 /** The arguments of helm for an installation or upgrade, except for the image. */
-const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
+export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const NEXT_IMAGE = process.env['NEXT_IMAGE'] ?? IMAGE;
 /** The arguments of helm for `charts/backends`. */
-const BACKENDS = [
+export const BACKENDS = [
   ...['--set', `postgres.image=${process.env['POSTGRES_IMAGE'] ?? 'postgres:18'}`],
   ...['--set', `redis.image=${process.env['REDIS_IMAGE'] ?? 'redis:8'}`],
 ];
@@ -20,23 +21,29 @@ const KEPT = [
   ...[...SERVICES, 'crs'].map((part) => `${part}-mtls`),
 ].map((name) => `${NAME}-${name}`);
 
-function image(name: string): string[] {
+export function image(name: string): string[] {
   const at = name.lastIndexOf(':');
   return ['--set', `image.repository=${name.slice(0, at)}`, '--set-string', `image.tag=${name.slice(at + 1)}`];
 }
 
+/** Creates a namespace under the restricted policy, without what is left of an earlier one. */
+export async function createNamespace(namespace: string): Promise<void> {
+  await run('kubectl', ['delete', 'namespace', namespace, '--ignore-not-found', '--wait'], { shown: true });
+  await run('kubectl', ['create', 'namespace', namespace], { shown: true });
+  await run('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
+}
+
 /** Packs the chart as for a release. @returns the file */
-async function packedChart(): Promise<string> {
+export async function packedChart(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crs-chart-'));
   const output = await run('helm', ['package', 'charts/call-research', '--destination', folder]);
   return output.trim().split(': ')[1]!;
 }
 
 export async function install(): Promise<string> {
-  await run('kubectl', ['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait'], { shown: true });
-  await run('kubectl', ['create', 'namespace', NAMESPACE], { shown: true });
-  await run('kubectl', ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
+  await createNamespace(NAMESPACE);
   await helm(['install', 'backends', 'charts/backends', ...BACKENDS, '--wait', '--timeout', '5m'], { shown: true });
+  await encryptDatabase();
   const chart = await packedChart();
   const begun = performance.now();
   await helm(['install', RELEASE, chart, ...VALUES, ...image(IMAGE), '--wait', '--timeout', '15m'], {
@@ -100,9 +107,14 @@ export async function test(): Promise<string> {
 }
 
 /** Upgrades the release with a changed setting of every service, so that each pod is replaced. */
-export async function upgrade(): Promise<void> {
-  const args = [...VALUES, ...image(NEXT_IMAGE), '--set', 'defaults.logLevel=warn', '--wait', '--timeout', '30m'];
-  await helm(['upgrade', RELEASE, await packedChart(), ...args], { shown: true });
+export function upgrade(): Promise<void> {
+  return upgradeWith(['--set', 'defaults.logLevel=warn'], NEXT_IMAGE);
+}
+
+/** Upgrades the release with further arguments. */
+export async function upgradeWith(args: string[], to = IMAGE): Promise<void> {
+  const all = [...VALUES, ...image(to), ...args, '--wait', '--timeout', '30m'];
+  await helm(['upgrade', RELEASE, await packedChart(), ...all], { shown: true });
 }
 
 /** Rolls back to the revision before the upgrade. */

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { crs, kubectl, NAME, NAMESPACE, run } from './cluster.ts';
 
-const ORGANIZATION = 'northwind-research';
+export const ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
 /** Must equal the origin in examples/trial.yaml. */
 export const TOOLS_ORIGIN = 'http://127.0.0.1:8081';

@@ -26,7 +26,7 @@ interface Summary {
 }
 
 /** Sends about {@link REQUESTS_PER_S} requests per second, to every route and tool, until `stop` is called. Never retries; prints and counts each failure. */
-async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
+async function startLoad(): Promise<{ requests: () => number; stop: () => Promise<Summary> }> {
   const tenant = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
   const addresses = {
     api: new URL(await addressOf('api-gateway')).host,
@@ -49,6 +49,7 @@ async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
     onOutcome,
   });
   return {
+    requests: () => latenciesMs.length,
     stop: async () => {
       await load.stop();
       latenciesMs.sort((a, b) => a - b);
@@ -62,8 +63,12 @@ async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
   };
 }
 
-/** Runs a change under load. @returns the load's figures @throws Error if the change or any request fails */
-export async function underLoad(change: () => Promise<void>): Promise<string> {
+/**
+ * Runs a change under load.
+ * @param minimum the number of requests until which the load goes on after the change
+ * @returns the load's figures @throws Error if the change or any request fails
+ */
+export async function underLoad(change: () => Promise<void>, minimum = 0): Promise<string> {
   const load = await startLoad();
   const logs = await keepLogs();
   let changeError: unknown;
@@ -71,6 +76,7 @@ export async function underLoad(change: () => Promise<void>): Promise<string> {
     await sleep(MARGIN_MS);
     await change();
     await sleep(MARGIN_MS);
+    while (load.requests() < minimum) await sleep(1_000);
   } catch (error) {
     changeError = error;
   }

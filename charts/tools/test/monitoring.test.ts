@@ -38,7 +38,7 @@ describe('rules', () => {
     expect(rules.length).toBeGreaterThan(30);
     for (const { expr } of rules) {
       if (/kube_/.test(expr as string)) {
-        const ours = /namespace="research",\w+=~"crs-call-research-\.\+"/g;
+        const ours = /namespace="research",\w+=~"crs-call-research-(\.\+|retention)"/g;
         expect((expr as string).match(ours), expr).toHaveLength((expr as string).match(/\w\{/g)!.length);
         continue;
       }

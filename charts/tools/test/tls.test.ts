@@ -121,7 +121,7 @@ describe('TLS between the services', () => {
       expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
       expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
     }
-    expect(cronJobs(manifests)).toEqual([`${NAME}-install`]);
+    expect(cronJobs(manifests)).toEqual([`${NAME}-retention`, `${NAME}-install`]);
   });
 
   test('in the mode secrets uses the given Secret of each component', async () => {
@@ -129,7 +129,7 @@ describe('TLS between the services', () => {
     const manifests = await render({ files: TRIAL, values: { tls: { mode: 'secrets', existingSecrets } } });
     expectSecrets(manifests, (part) => `tls-of-${part}`);
     expect(ofKind(manifests, 'Certificate')).toEqual([]);
-    expect(cronJobs(manifests)).toEqual([`${NAME}-install`]);
+    expect(cronJobs(manifests)).toEqual([`${NAME}-retention`, `${NAME}-install`]);
   });
 
   // Without quotation marks, YAML reads off as false.

@@ -61,6 +61,8 @@ const CLUSTER_METRICS = new Map([
   ['container_memory_working_set_bytes', ['pod', 'container']],
   ['kube_pod_container_status_restarts_total', ['pod', 'container']],
   ['kube_job_failed', ['job_name', 'condition']],
+  ['kube_cronjob_status_last_successful_time', ['cronjob']],
+  ['kube_cronjob_created', ['cronjob']],
   ['kube_horizontalpodautoscaler_status_current_replicas', ['horizontalpodautoscaler']],
   ['kube_horizontalpodautoscaler_status_desired_replicas', ['horizontalpodautoscaler']],
   ['kube_horizontalpodautoscaler_spec_max_replicas', ['horizontalpodautoscaler']],

@@ -101,7 +101,7 @@ export function startImport(
 /** Columns that differ between runs: times, hashes of random ids, counters of changes. */
 const VARIES = ['updated_at', 'record_hash', 'visibility_version'];
 const TABLES: Record<string, string[]> = {
-  'auth.organizations': ['created_at', 'settings_changed_at'],
+  'auth.organizations': ['created_at', 'settings_changed_at', 'retain_changed_at'],
   'auth.users': ['created_at', 'user_id'],
   'auth.projects': [],
   'auth.project_roles': ['created_at'],

@@ -23,7 +23,7 @@ export async function encryptDatabase(): Promise<void> {
   await putSecret(BUNDLE_SECRET, { 'ca.crt': authority.cert });
 }
 
-/** Replaces the CA: trusts both, changes PostgreSQL's certificate, trusts only the new one. Then makes every process reconnect, none of which has restarted. */
+/** Replaces the CA: trusts both, changes PostgreSQL's certificate, then trusts only the new one. Afterwards it makes every process reconnect without a restart. */
 export async function renewDatabaseAuthority(): Promise<void> {
   const authority = await createAuthority(AUTHORITY, DAYS, new Date());
   const former = (await readSecret(BUNDLE_SECRET))['ca.crt']!;

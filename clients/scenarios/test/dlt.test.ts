@@ -174,7 +174,7 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
     expect(await loadTables()).toEqual(await copied());
   });
 
-  it('replaces the tables if the API rejects the cursor, so that what was deleted meanwhile is gone', async () => {
+  it('replaces the tables if the API rejects the cursor, so that records deleted meanwhile are removed', async () => {
     await loadTables();
     await system.load([deletion('call', 'call-10'), deletion('project', uuid(2))]);
     await system.load([1, 2, 3, 4, 5].map((n) => deletion('entity', uuid(n))));

@@ -45,7 +45,7 @@ export function listErasures(
   };
 }
 
-/** A page of rows of which a statement read one more than fits. */
+/** A page of rows. Its statement reads one row more than fits, which says whether there is another page. */
 export function pageOf<Row>(rows: Row[], atMost = ROWS): { rows: Row[]; more: boolean } {
   return { rows: rows.slice(0, atMost), more: rows.length > atMost };
 }

@@ -41,7 +41,7 @@ interface Outcome {
   begunUnder: Date;
 }
 
-/** Deletes those of the next calls that the organization no longer keeps, as far as it may today. */
+/** Deletes those of the next calls that the organization no longer keeps, up to its daily limit. */
 export async function retainCalls(query: Query, step: RetentionStep): Promise<Outcome> {
   const { organization, after, readSettings, audit } = step;
   const [lock] = await query(lockImports('calls', organization));

@@ -117,10 +117,10 @@ describe('crs erasures replay', () => {
     expect((await crs(world, 'person', 'find', '--org', ACME, '--email', EMAIL)).json.data).toEqual([]);
   });
 
-  it('leaves out what --org and --since exclude, and fails for an organization that is gone', async () => {
+  it('leaves out what --org and --since exclude, and fails for an unknown organization', async () => {
     const { erasure_id: id } = await erase('--name', NAME);
     const entry = await entryOf(id);
-    const file = await keep('selected.json', [entry, { ...entry, organization: tenant('gone') }]);
+    const file = await keep('selected.json', [entry, { ...entry, organization: tenant('unknown') }]);
     expect((await crs(world, 'erasures', 'replay', file, '--org', GLOBEX)).json).toEqual({ data: [] });
     expect((await crs(world, 'erasures', 'replay', file, '--since', '2999-01-01T00:00:00Z')).json).toEqual({ data: [] });
     const { status, json, stderr } = await crs(world, 'erasures', 'replay', file);
@@ -146,10 +146,10 @@ describe('crs erasures replay', () => {
     const { people, operator } = world.operator;
     const { erasures } = await people.listErasures({ since: undefined, after: '' }, await operator(ACME));
     const erasure = erasures.find(({ erasureId }) => erasureId === id);
-    const gone = await operator(tenant('gone'));
-    await expect(people.restoreErasure({ erasure }, gone)).rejects.toMatchObject({ kind: 'not_found' });
+    const stranger = await operator(tenant('unknown'));
+    await expect(people.restoreErasure({ erasure }, stranger)).rejects.toMatchObject({ kind: 'not_found' });
     const person = { email: '', name: NAME, employer: '' };
-    await expect(people.erasePerson({ erasureId: id, person, deleteCalls: false }, gone)).rejects.toMatchObject({
+    await expect(people.erasePerson({ erasureId: id, person, deleteCalls: false }, stranger)).rejects.toMatchObject({
       kind: 'not_found',
     });
   });

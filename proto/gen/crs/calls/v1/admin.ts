@@ -1238,7 +1238,7 @@ export const CallsAdminServiceService = {
     responseSerialize: (value: ListHoldsResponse): Buffer => Buffer.from(ListHoldsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListHoldsResponse => ListHoldsResponse.decode(value),
   },
-  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  /** Returns a hold with the ids of its calls, so that it can be created again. Admits operators. Not found: no hold in force has this id. */
   getHold: {
     path: "/crs.calls.v1.CallsAdminService/GetHold" as const,
     requestStream: false as const,
@@ -1293,7 +1293,7 @@ export interface CallsAdminServiceServer extends UntypedServiceImplementation {
   createHold: handleUnaryCall<CreateHoldRequest, CreateHoldResponse>;
   /** Lists the holds in force, oldest first. Admits operators. */
   listHolds: handleUnaryCall<ListHoldsRequest, ListHoldsResponse>;
-  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  /** Returns a hold with the ids of its calls, so that it can be created again. Admits operators. Not found: no hold in force has this id. */
   getHold: handleUnaryCall<GetHoldRequest, GetHoldResponse>;
   /** Ends a hold. Admits operators. Not found: no hold in force has this id. */
   releaseHold: handleUnaryCall<ReleaseHoldRequest, ReleaseHoldResponse>;
@@ -1342,7 +1342,7 @@ export interface CallsAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListHoldsResponse) => void,
   ): ClientUnaryCall;
-  /** Returns a hold with the ids of the calls that it names, with which it can be repeated. Admits operators. Not found: no hold in force has this id. */
+  /** Returns a hold with the ids of its calls, so that it can be created again. Admits operators. Not found: no hold in force has this id. */
   getHold(
     request: GetHoldRequest,
     callback: (error: ServiceError | null, response: GetHoldResponse) => void,

@@ -53,7 +53,7 @@ export interface ImportError {
   field: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
   reason: string;
-  /** The legal hold because of which the line is refused. Empty: another reason. */
+  /** The legal hold that refuses the line. Empty: another reason. */
   holdId: string;
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
-const SLICE_MS = 2;
+/** A request takes several turns of the loop, each of which may wait for a slice. */
+const SLICE_MS = 1;
 
 let last: Promise<unknown> = Promise.resolve();
 

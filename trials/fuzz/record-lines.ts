@@ -24,7 +24,7 @@ export const isHeld = (id: string, organization: string | undefined) =>
   organization === HOLD.organization && id.startsWith('held_');
 /** Whether a held call would leave its project if it were stored with these properties. A merge keeps what is absent. */
 export function leavesProject({ project_id: project }: Record<string, unknown>, isMerge: boolean): boolean {
-  return project === undefined ? !isMerge : String(project).toLowerCase() !== HOLD.project;
+  return project === undefined ? !isMerge : typeof project !== 'string' || project.toLowerCase() !== HOLD.project;
 }
 export const entityIdOf = (id: string) => {
   const [name, n] = id.split('_') as [keyof typeof IDS, string];

@@ -54,7 +54,7 @@ export const records = (organization: string): object[] => [
   entity(organization, TWO, BETA),
 ];
 
-const SCHEMAS = ['auth', 'calls', 'projects', 'entities'];
+const SCHEMAS = ['auth', 'calls', 'projects', 'entities', 'webhooks'];
 
 /** The tables of each test environment, cached because they don't change. */
 const tables = new WeakMap<World, Promise<string[]>>();

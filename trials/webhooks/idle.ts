@@ -6,7 +6,7 @@ import { say } from '../faults/clients.ts';
 import { organizationLine, startWebhookSystem, type WebhookSystem } from './system.ts';
 
 const PER_ORGANIZATION = 20;
-const MEASURE_MS = 30_000;
+const MEASURE_MS = 60_000;
 const WARM_UP_MS = 5_000;
 
 export async function runIdle(endpoints = 1_000): Promise<string[]> {
@@ -27,26 +27,32 @@ export async function runIdle(endpoints = 1_000): Promise<string[]> {
     const on = await cores(system);
     await system.processes.kill('webhooks');
     const off = await cores(system);
-    say(`${endpoints} idle endpoints: ${(100 * on).toFixed(2)} % of a core, without webhooks ${(100 * off).toFixed(2)} %`);
-    return on - off > 0.01 ? [`${endpoints} idle endpoints cost ${(100 * (on - off)).toFixed(2)} % of a core`] : [];
+    for (const [name, share] of on) say(`${name}: ${percent(share)}, without webhooks ${percent(off.get(name) ?? 0)}`);
+    const cost = sum(on) - sum(off);
+    say(`${endpoints} idle endpoints: ${percent(cost)} of a core`);
+    return cost > 0.01 ? [`${endpoints} idle endpoints cost ${percent(cost)} of a core`] : [];
   } finally {
     await system.stop();
   }
 }
 
-/** Measures the CPU time of all services and of PostgreSQL per second. */
-async function cores({ processes, databaseUrl }: WebhookSystem): Promise<number> {
+const sum = (shares: Map<string, number>) => [...shares.values()].reduce((total, share) => total + share, 0);
+const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
+
+/** Measures the share of a core that each service and PostgreSQL use. */
+async function cores({ processes, databaseUrl }: WebhookSystem): Promise<Map<string, number>> {
   await sleep(WARM_UP_MS);
   const postmaster = await postmasterOf(databaseUrl);
-  const read = () =>
-    [...processes.pids.values(), postmaster, ...childrenOf(postmaster)].reduce(
-      (sum, pid) => sum + (statOf(pid)?.cpuSeconds ?? 0),
-      0,
-    );
+  const read = () => {
+    const seconds = [...processes.pids].map(([name, pid]) => [name, cpuSeconds([pid])] as const);
+    return new Map([...seconds, ['postgres', cpuSeconds([postmaster, ...childrenOf(postmaster)])]]);
+  };
   const before = read();
   await sleep(MEASURE_MS);
-  return ((read() - before) * 1000) / MEASURE_MS;
+  return new Map([...read()].map(([name, seconds]) => [name, ((seconds - (before.get(name) ?? 0)) * 1000) / MEASURE_MS]));
 }
+
+const cpuSeconds = (pids: number[]) => pids.reduce((total, pid) => total + (statOf(pid)?.cpuSeconds ?? 0), 0);
 
 /** Waits until each endpoint was looked at, and compared with the heads of feeds and the versions of settings, which happens once a minute. */
 async function waitUntilIdle({ databaseUrl }: WebhookSystem): Promise<void> {

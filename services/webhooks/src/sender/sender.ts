@@ -9,8 +9,8 @@ import { deliver } from './deliver.ts';
 import { watchFeeds, watchSettings } from './watch.ts';
 
 /** An endpoint hears of a change within a second. Each poll costs about 4 ms of CPU time, and all idle endpoints together may cost 1 % of a core. */
-const FEEDS_MS = 600;
-const SETTINGS_MS = 4_000;
+const FEEDS_MS = 800;
+const SETTINGS_MS = 5_000;
 /** For retries. What a poll finds is claimed at once. */
 const CLAIM_MS = 2_000;
 /** Deliveries under way. An organization has at most 20 endpoints, and so as many deliveries. */

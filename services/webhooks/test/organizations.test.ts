@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, eventually, startWebhookWorld, type WebhookWorld } from './_webhooks.ts';
+import { replaceSecret } from '../src/store/endpoints.ts';
+import { call, eventually, startWebhookWorld, status, type WebhookWorld } from './_webhooks.ts';
 
 const [ACME, GLOBEX] = ['acme', 'globex'];
 
@@ -49,18 +50,22 @@ describe('an organization that is made again under the same id', () => {
   });
 });
 
-it('a suspended organization gets nothing until it is resumed', async () => {
-  const { world, receiver, create, pass } = webhooks;
-  await create(GLOBEX, 'suspended');
-  await create(ACME, 'witness');
+it('a suspended organization gets nothing, not even a repeat, until it is resumed', async () => {
+  const { world, receiver, create, settled, pass } = webhooks;
+  const { webhookId } = await create(GLOBEX, 'suspended');
+  receiver.respond.set('suspended', status(503));
+  await world.load([call(GLOBEX, 'hidden')]);
+  await settled(webhookId, 1);
+  receiver.respond.delete('suspended');
   const { auth, operator } = world.operator;
   await auth.setOrganizationSuspended({ suspended: true }, await operator(GLOBEX));
-  await world.load([call(GLOBEX, 'hidden'), call(ACME, 'shown')]);
-  await eventually(() => expect(receiver.at('witness')).toHaveLength(1));
-  expect(receiver.at('suspended')).toEqual([]);
+  pass(10_000);
+  const postponed = `select 1 from webhooks.due where webhook_id = $1 and lease is null and due_at > now() + interval '30 seconds'`;
+  await eventually(async () => expect((await world.query(postponed, [webhookId])).rows).toHaveLength(1));
+  expect(receiver.at('suspended')).toHaveLength(1);
   await auth.setOrganizationSuspended({ suspended: false }, await operator(GLOBEX));
   pass(60_000);
-  await eventually(() => expect(receiver.changesAt('suspended').map(({ call_id: id }) => id)).toEqual(['hidden']));
+  await eventually(() => expect(receiver.changesAt('suspended').map(({ call_id: id }) => id)).toEqual(['hidden', 'hidden']));
 });
 
 it('an endpoint whose secret can not be decrypted has failed attempts, which say so', async () => {
@@ -83,4 +88,14 @@ it('a secret can not be rotated again while the one before it still signs', asyn
   await expect(rotate()).rejects.toMatchObject({ kind: 'failed_precondition' });
   pass(86_400_000);
   await expect(rotate()).resolves.toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
+});
+
+it('of two rotations at the same time, only the first changes the secret', async () => {
+  const { world, create } = webhooks;
+  const { webhookId } = await create(ACME, 'raced');
+  const now = new Date();
+  const previousUntil = new Date(now.getTime() + 1_000);
+  const { text, values } = replaceSecret(ACME, webhookId, Buffer.from('new'), { previousUntil, now });
+  const changed = [await world.query(text, values as unknown[]), await world.query(text, values as unknown[])];
+  expect(changed.map(({ rows }) => rows.length)).toEqual([1, 0]);
 });

@@ -11,7 +11,7 @@ import type { Rule } from '@crs/kit/limits/rule';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
 import { createToolGateway } from '@crs/tool-gateway/service';
-import { createWebhooksService } from '@crs/webhooks/service';
+import { createWebhooksService, type WebhooksOverrides } from '@crs/webhooks/service';
 
 export interface StackConfig {
   /** URL of PostgreSQL for a role that may create roles and schemas. */
@@ -40,8 +40,7 @@ export interface StackConfig {
   oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
   /** Each `host:port` that webhook endpoints may have although it isn't public. */
   webhookAllowHosts?: string[] | undefined;
-  /** The clock of webhooks, which tests move. */
-  webhooksNow?: (() => Date) | undefined;
+  webhooksOverrides?: WebhooksOverrides | undefined;
   /** Limit for requests without a usable credential. Default: the gateways'. */
   addressLimit?: Rule | undefined;
 }
@@ -131,7 +130,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           allowHosts: config.webhookAllowHosts ?? [],
         },
         logFor('webhooks'),
-        { now: config.webhooksNow },
+        config.webhooksOverrides,
       ),
     );
     const gateway = {

@@ -11,15 +11,21 @@ import type { WebhooksConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { adminServices } from './handlers/index.ts';
 import { ProgramTokens } from './program-tokens.ts';
-import { Sender } from './sender/sender.ts';
+import { INTERVALS, Sender, type Intervals } from './sender/sender.ts';
 
 const TIMEOUT_MS = 5_000;
 
-/** Creates the webhook sender. It listens at `admin` for operators. @param overrides.now the clock; tests move it */
+/** Replace the clock and the pauses between polls. For tests. */
+export interface WebhooksOverrides {
+  now?: () => Date;
+  intervals?: Intervals;
+}
+
+/** Creates the webhook sender. It listens at `admin` for operators. */
 export function createWebhooksService(
   config: WebhooksConfig,
   runtime: Runtime,
-  { now = () => new Date() }: { now?: (() => Date) | undefined } = {},
+  { now = () => new Date(), intervals = INTERVALS }: WebhooksOverrides = {},
 ): Service<{ admin: string }> {
   const { log, tls } = runtime;
   const { secrets, credential, allowHosts, proxyUrl } = config;
@@ -43,7 +49,7 @@ export function createWebhooksService(
         now,
         receivers: { allowHosts, httpOnLoopback: true, proxyUrl },
       };
-      const sender = new Sender(context);
+      const sender = new Sender(context, intervals);
       shutdown.defer('sender', () => sender.stop(), FINISH_MS);
       const callers = { ...createCallers('webhooks', auth), db };
       const admin = await serveAdmin('webhooks', config.adminListen, runtime, callers, adminServices(context));

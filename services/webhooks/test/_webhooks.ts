@@ -91,8 +91,11 @@ export async function startWebhookWorld(
   const receiver = new Receiver();
   const host = await receiver.start();
   let passed = 0;
-  const webhooksNow = () => new Date(Date.now() + passed);
-  const world = await startWorld({ webhookAllowHosts: [host], webhooksNow, ...overrides });
+  const webhooksOverrides = {
+    now: () => new Date(Date.now() + passed),
+    intervals: { feeds: 100, settings: 100, claims: 100 },
+  };
+  const world = await startWorld({ webhookAllowHosts: [host], webhooksOverrides, ...overrides });
   await world.load(organizations.map((id) => ({ type: 'organization', id, name: id })));
   return {
     world,

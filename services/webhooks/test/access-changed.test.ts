@@ -16,7 +16,7 @@ it('a changed setting is told alone, without the calls that follow again, and la
   await create(ACME, 'acme');
   await create(GLOBEX, 'globex');
   await world.load([{ type: 'organization', id: ACME, allowed_fields: ['summary'] }]);
-  await eventually(() => expect(receiver.changesAt('acme')).toEqual([ACCESS]), 15_000);
+  await eventually(() => expect(receiver.changesAt('acme')).toEqual([ACCESS]));
   await world.load([call(ACME, 'a-1', { summary: 'new' })]);
   await eventually(() => expect(receiver.changesAt('acme').map(({ call_id: id }) => id)).toEqual([null, 'a-1']));
   expect(receiver.at('acme')).toHaveLength(2);
@@ -29,9 +29,9 @@ it('a cursor that can no longer be used means that all calls must be read again'
   // As after a restore.
   await world.query('update calls.feeds set secret = sha256(secret) where organization = $1', [ACME]);
   await world.load([call(ACME, 'restored-1')]);
-  await eventually(() => expect(receiver.changesAt('restored')).toEqual([ACCESS]));
+  // The sender may look at the endpoint before the call is imported.
+  await eventually(() => expect(receiver.changesAt('restored')[0]).toEqual(ACCESS));
   await world.load([call(ACME, 'restored-2')]);
-  await eventually(() =>
-    expect(receiver.changesAt('restored')).toEqual([ACCESS, expect.objectContaining({ call_id: 'restored-2' })]),
-  );
+  await eventually(() => expect(receiver.changesAt('restored').at(-1)).toMatchObject({ call_id: 'restored-2' }));
+  expect(receiver.changesAt('restored').filter(({ type }) => type === 'access.changed')).toHaveLength(1);
 });

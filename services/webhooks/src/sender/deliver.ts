@@ -15,7 +15,7 @@ const STATEMENTS_MS = 5_000;
 /** Attempts that take longer use only a part of the sender's places. */
 const SLOW_MS = 2_000;
 /** After a fault of ours, such as a service that is down. */
-const FAULT_DELAY_MS = 2_000;
+export const FAULT_DELAY_MS = 2_000;
 const SUSPENDED_DELAY_MS = 60_000;
 
 /** What a sender knows of a delivery. */
@@ -31,21 +31,25 @@ type Next = { inMs: number | undefined; isSlow?: boolean } | 'never';
 
 /**
  * Delivers the next message of a leased endpoint, if there is one, and ends the lease.
- * @throws the error of a service or the database; the endpoint is due again soon
+ * @returns when the endpoint is due again, in milliseconds; undefined: when there is something to deliver, or never
+ * @throws the error of a service or the database; the endpoint is due again after {@link FAULT_DELAY_MS}
  */
-export async function deliver(context: Context, delivery: Delivery): Promise<void> {
+export async function deliver(context: Context, delivery: Delivery): Promise<number | undefined> {
   const { db, now } = context;
   const { claim, lease } = delivery;
   const scope = () => endpointScope(claim.organization, workFor(STATEMENTS_MS));
+  let dueInMs: number | undefined;
   const endLease = (next: Next) => {
     if (next === 'never') return deleteLeased(claim, lease);
     const at = now();
     const { inMs, isSlow = false } = next;
+    dueInMs = inMs;
     return release(claim, lease, { now: at, next: inMs === undefined ? undefined : new Date(at.getTime() + inMs), isSlow });
   };
   try {
     const next = await deliverNext(context, delivery, scope, endLease);
     if (next) await db.run(scope(), endLease(next));
+    return dueInMs;
   } catch (error) {
     // If this fails too, the endpoint is due when the lease ends.
     await db.run(scope(), endLease({ inMs: FAULT_DELAY_MS, isSlow: true })).catch(() => {});

@@ -5,14 +5,20 @@ import { observeGauge } from '@crs/kit/process/telemetry';
 import type { Context } from '../context.ts';
 import { claimDue, type Claim } from '../store/due.ts';
 import { count } from './attempt.ts';
-import { deliver } from './deliver.ts';
+import { deliver, FAULT_DELAY_MS } from './deliver.ts';
 import { watchFeeds, watchSettings } from './watch.ts';
 
-/** An endpoint hears of a change within a second. Each poll costs about 4 ms of CPU time, and all idle endpoints together may cost 1 % of a core. */
-const FEEDS_MS = 800;
-const SETTINGS_MS = 5_000;
-/** For retries. What a poll finds is claimed at once. */
-const CLAIM_MS = 2_000;
+/**
+ * Milliseconds between polls. An endpoint hears of a change within a second. A poll of feeds or settings costs about 4 ms of CPU time, and all idle
+ * endpoints together may cost 1 % of a core.
+ */
+export const INTERVALS = {
+  feeds: 800,
+  settings: 10_000,
+  /** For endpoints that another process left behind or enabled. What a poll finds, and a retry, is claimed at once. */
+  claims: 5_000,
+};
+export type Intervals = typeof INTERVALS;
 /** Deliveries under way. An organization has at most 20 endpoints, and so as many deliveries. */
 const PLACES = 200;
 /** Of these, for endpoints whose last attempt was slow or failed, so that they can't delay all others. */
@@ -23,6 +29,7 @@ const FAULT_LOG_MS = 60_000;
 /** Delivers messages to the endpoints of all organizations, until it is stopped. Several senders share the endpoints by leases. */
 export class Sender {
   readonly #context: Context;
+  readonly #intervals: Intervals;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
   readonly #underWay = new Set<Promise<void>>();
@@ -36,8 +43,9 @@ export class Sender {
   /** When each loop last succeeded, by `performance.now()`. */
   readonly #succeededAt = new Map<string, number>();
 
-  constructor(context: Context) {
+  constructor(context: Context, intervals: Intervals) {
     this.#context = context;
+    this.#intervals = intervals;
     for (const outcome of ['accepted', 'failed'] as const) count(outcome, 0);
     const description = 'Time since the sender last did this successfully.';
     this.#removeGauge = observeGauge('webhooks', 'crs.webhook.idle.time', { unit: 's', description }, (result) => {
@@ -48,9 +56,9 @@ export class Sender {
   start(): void {
     const [feeds, settings] = [watchFeeds(this.#context), watchSettings(this.#context)];
     const claimIfWoken = (woken: boolean) => void (woken && this.#claimSoon());
-    this.#loop('feeds', FEEDS_MS, async () => claimIfWoken(await feeds.poll()));
-    this.#loop('settings', SETTINGS_MS, async () => claimIfWoken(await settings.poll()));
-    this.#loop('claims', CLAIM_MS, () => this.#claim());
+    this.#loop('feeds', async () => claimIfWoken(await feeds.poll()));
+    this.#loop('settings', async () => claimIfWoken(await settings.poll()));
+    this.#loop('claims', () => this.#claim());
   }
 
   /** Claims no more endpoints, and waits for the deliveries under way. */
@@ -62,7 +70,7 @@ export class Sender {
     this.#removeGauge();
   }
 
-  #loop(task: string, everyMs: number, work: () => Promise<void>): void {
+  #loop(task: keyof Intervals, work: () => Promise<void>): void {
     this.#succeededAt.set(task, performance.now());
     const { signal } = this.#stopping;
     const run = async () => {
@@ -77,8 +85,8 @@ export class Sender {
           if (!failed) this.#context.log.warn({ err: error, task }, 'the sender could not do its work');
           failed = true;
         }
-        if (task === 'claims') await this.#pause(everyMs);
-        else await sleep(everyMs, undefined, { signal }).catch(() => {});
+        if (task === 'claims') await this.#pause(this.#intervals.claims);
+        else await sleep(this.#intervals[task], undefined, { signal }).catch(() => {});
       }
     };
     this.#loops.push(run());
@@ -116,12 +124,16 @@ export class Sender {
     const claims = await db.run(directoryScope(workFor(STATEMENT_MS)), claimDue(now(), lease, free));
     for (const claim of claims) {
       if (claim.slow) this.#slowUnderWay++;
-      const work = deliver(this.#context, { claim, lease, claimedAt }).catch((error: unknown) => this.#logFault(error, claim));
-      const delivery = work.finally(() => {
+      const work = deliver(this.#context, { claim, lease, claimedAt }).catch((error: unknown) => {
+        this.#logFault(error, claim);
+        return FAULT_DELAY_MS;
+      });
+      const delivery = work.then((dueInMs) => {
         if (claim.slow) this.#slowUnderWay--;
         this.#underWay.delete(delivery);
         // A place is free, and the endpoint may have more to deliver.
         this.#claimSoon();
+        if (dueInMs) setTimeout(() => this.#claimSoon(), dueInMs).unref();
       });
       this.#underWay.add(delivery);
     }

@@ -43,7 +43,7 @@ export function erase(
           return auth.finishErasure(request, options);
         },
       },
-      erasers: { calls: watched('calls'), entities: watched('entities'), projects: watched('projects') },
+      erasers: { ...erasers, calls: watched('calls'), entities: watched('entities'), projects: watched('projects') },
     },
     organization,
     target,

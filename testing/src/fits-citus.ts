@@ -32,7 +32,7 @@ const REFUSED: [pattern: RegExp, reason: string][] = [
 ];
 /** Local tables of the coordinator, whose statements plain PostgreSQL runs. */
 const ABOVE_TENANTS =
-  /\bauth\.(key_directory|scim_token_directory|domain_directory|assertion_issuers|caller_keys|token_keys|retired_keys|operators|clients|oidc_payloads|throttles)\b/;
+  /\b(webhooks\.due|calls\.feed_heads|auth\.(programs|key_directory|scim_token_directory|domain_directory|assertion_issuers|caller_keys|token_keys|retired_keys|operators|clients|oidc_payloads|throttles))\b/;
 
 /** @throws Error if Citus would refuse the statement */
 export function fitsCitus(statement: SentStatement): SentStatement {

@@ -6,15 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
+import { webhooksCredential } from '@crs/local/stack';
 import { INHERITED } from './inherited.ts';
 import { freePorts } from './ports.ts';
 import { programOf } from './programs.ts';
 
 const NAMES = new URL('./names.ts', import.meta.url).href;
 
-/** The services that run as processes, in the order of their start, although any order works. */
+/** The services that run as processes by default, in the order of their start, although any order works. */
 export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway', 'tool-gateway'] as const;
-export type ProcessName = (typeof PROCESS_NAMES)[number];
+export type ProcessName = (typeof PROCESS_NAMES)[number] | 'webhooks';
 
 /**
  * The flags of production. A service has about one core, on which a parallel garbage collector gains nothing. The large young generation holds the
@@ -39,7 +40,7 @@ export interface ProcessesConfig {
   secret: string;
   /** Absent: the rate-limit process counts in memory. */
   redisUrl?: string | undefined;
-  /** The services that run; all by default. */
+  /** The services that run; by default all but webhooks. */
   services?: readonly ProcessName[] | undefined;
   /** Processes of each service; one by default. Replicas listen on 127.0.0.1, 127.0.0.2 and so on, which Linux has without configuration. */
   replicas?: Partial<Record<ProcessName, number>>;
@@ -66,7 +67,7 @@ export interface Processes {
   /** `host:port` of the tools, by replica. */
   toolAddresses: string[];
   /** `host:port` of the first replicas' admin listeners. */
-  admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
+  admin: Record<'auth' | 'projects' | 'calls' | 'entities', string> & { webhooks?: string };
   /** Ids of the running processes by name (`calls`); from the second replica on, the name has the number (`calls/2`). */
   pids: Map<string, number>;
   /** The file that {@link NAMES} reads: names of services with replicas, such as `auth.crs.test`. */
@@ -87,7 +88,7 @@ export interface Processes {
 }
 
 export async function startProcesses(config: ProcessesConfig): Promise<Processes> {
-  const ports = await freePorts(13);
+  const ports = await freePorts(14);
   const replicasOf = (service: ProcessName) => config.replicas?.[service] ?? 1;
   const hostOf = (replica: number) => `127.0.0.${replica}`;
   const nameOf = (service: ProcessName) => (replicasOf(service) === 1 ? hostOf(1) : `${service}.crs.test`);
@@ -125,6 +126,14 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     calls: (replica) => ({ ...listeners(3, replica), ...databaseOf('calls'), ...auth }),
     projects: (replica) => ({ ...listeners(5, replica), ...databaseOf('projects'), ...auth }),
     entities: (replica) => ({ ...listeners(7, replica), ...databaseOf('entities'), ...auth }),
+    webhooks: (replica) => ({
+      CRS_ADMIN_LISTEN: at(13, replica),
+      CRS_PROGRAM_CREDENTIAL: webhooksCredential(config.secret),
+      ...databaseOf('webhooks'),
+      ...secret,
+      ...auth,
+      ...calls,
+    }),
     'api-gateway': (replica) => ({
       CRS_LISTEN: at(9, replica),
       CRS_API_URL: `http://${at(9, 1)}`,
@@ -152,7 +161,8 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     return { CRS_LISTEN: at(first, replica), CRS_ADMIN_LISTEN: at(first + 1, replica) };
   }
   /** The ops port of each service. All replicas use it, each on its own address. */
-  const opsOf = new Map((await freePorts(PROCESS_NAMES.length)).map((port, index) => [PROCESS_NAMES[index]!, port]));
+  const opsPorts = await freePorts(PROCESS_NAMES.length + 1);
+  const opsOf = new Map([...PROCESS_NAMES, 'webhooks' as const].map((name, index) => [name, opsPorts[index]]));
   const ops = (service: ProcessName, replica = 1) => `${hostOf(replica)}:${opsOf.get(service)}`;
 
   const names = new Names();
@@ -208,7 +218,8 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     names.remove(nameOf(service), hostOf(replica));
     return end(service, replica, 'SIGTERM');
   };
-  const instances = (config.services ?? PROCESS_NAMES).flatMap((service) =>
+  const services: readonly ProcessName[] = config.services ?? PROCESS_NAMES;
+  const instances = services.flatMap((service) =>
     Array.from({ length: replicasOf(service) }, (_, index) => [service, index + 1] as const),
   );
   const stop = async () => {
@@ -229,7 +240,10 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     apis: listening('api-gateway', 9).map((address) => `http://${address}`),
     tools: at(10, 1),
     toolAddresses: listening('tool-gateway', 10),
-    admin: { auth: at(2, 1), calls: at(4, 1), projects: at(6, 1), entities: at(8, 1) },
+    admin: {
+      ...{ auth: at(2, 1), calls: at(4, 1), projects: at(6, 1), entities: at(8, 1) },
+      ...(services.includes('webhooks') && { webhooks: at(13, 1) }),
+    },
     pids,
     names: names.file,
     ops,

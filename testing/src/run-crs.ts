@@ -11,6 +11,7 @@ export async function runCrs({ stack: { addresses } }: World, args: string[], in
     CRS_PROJECTS_ADMIN_ADDRESS: addresses.projectsAdmin,
     CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,
     CRS_ENTITIES_ADMIN_ADDRESS: addresses.entitiesAdmin,
+    CRS_WEBHOOKS_ADMIN_ADDRESS: addresses.webhooksAdmin,
     CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
     ...environment,
   };

@@ -1,11 +1,13 @@
 /** Global set-up of the tests: the PostgreSQL server and the template database that they share. */
-import { prepareDatabase } from '@crs/local/stack';
+import { prepareDatabase, webhooksCredential } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
 import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';
 
 // Every test system has this secret and this operator.
 export const SECRET = 'a-secret-for-tests-that-is-long-enough-0123456789';
 export const OPERATOR_CREDENTIAL = 'cro_the-operator-of-the-test-world';
+/** By which the program webhooks gets its tokens. */
+export const WEBHOOKS_CREDENTIAL = webhooksCredential(SECRET);
 
 declare module 'vitest' {
   interface ProvidedContext {

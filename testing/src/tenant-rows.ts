@@ -37,6 +37,7 @@ export const GROUP = 'Same';
 export const GROUP_ID = PROJECT;
 export const ISSUER = 'https://idp.example';
 export const SUBJECT = 'same';
+export const WEBHOOK = 'wh_same';
 /** An issuer belongs to one organization. */
 export const assertionIssuerOf = (id: string) => `https://assertions.${id}.example`;
 /** Idempotency keys of projects that were created by REST. */
@@ -145,6 +146,19 @@ function statementsOf({ id, annId, bobId }: Tenant): [string, ...unknown[]][] {
       `update ${service}.changes set changed_at = $2 where organization = $1 and deleted`,
       new Date(Date.now() - 40 * 86_400_000),
     ]),
+    [
+      `insert into webhooks.endpoints (organization, webhook_id, slot, organization_created_at, url, secret_encrypted, created_at, cursor)
+        values ($1, $2, 1, now(), $1, '', now(), '')`,
+      WEBHOOK,
+    ],
+    [
+      `insert into webhooks.deliveries (organization, webhook_id, delivery_id, at, message_id, message_type, duration_ms)
+        values ($1, $2, $3, now(), $1, 'ping', 0)`,
+      WEBHOOK,
+      PROJECT,
+    ],
+    // The running sender never looks at the endpoint.
+    [`insert into webhooks.due (organization, webhook_id, due_at) values ($1, $2, '2200-01-01')`, WEBHOOK],
     ['insert into calls.name_secrets (organization, secret) values ($1, $2)', Buffer.from(id)],
     [`insert into calls.retention (organization, day, deleted) values ($1, '2025-01-01', 7)`],
     [`insert into calls.holds (organization, hold_id, label, created_at, created_by) values ($1, $2, $1, now(), $1)`, HOLD],

@@ -122,9 +122,9 @@ export async function startServices(databaseUrl: string, log: string[], override
     },
     (service) => createLogger(service, { level: 'debug', destination }),
   );
-  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = stack.addresses;
+  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin, webhooksAdmin } = stack.addresses;
   const operator = connect({
-    addresses: { auth: authAdmin, projects: projectsAdmin, calls: callsAdmin, entities: entitiesAdmin },
+    addresses: { auth: authAdmin, projects: projectsAdmin, calls: callsAdmin, entities: entitiesAdmin, webhooks: webhooksAdmin },
     credential: OPERATOR_CREDENTIAL,
   });
   const stop = async () => {

@@ -12,7 +12,7 @@ const TENANTS = ['acme', 'globex'] as const;
 /** An organization without rows. */
 const EMPTY_ORGANIZATION = 'nowhere';
 const DENIED = '42501';
-const SHARED_STATEMENTS = ['feed/feed', 'feed/list-records'];
+const SHARED_STATEMENTS = ['feed/feed', 'feed/heads', 'feed/list-records'];
 
 let world: OwnWorld;
 let tenants: Tenant[];

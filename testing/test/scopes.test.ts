@@ -21,6 +21,7 @@ it('only the listed files use everyOrganizationScope', () => {
     'services/auth/src/audit-retention.ts',
     'services/auth/src/count-action.ts',
     'services/auth/src/handlers/admin/operator-rpcs.ts',
+    'services/auth/src/handlers/programs.ts',
     'services/auth/src/keys/wait-for-secrets.ts',
     'services/auth/src/sign-in/record-refusal.ts',
   ]);
@@ -31,6 +32,11 @@ it('only auth creates a scope for the organization that a credential names', () 
   const files = filesNaming('credentialScope');
   expect(files).toContain('services/auth/src/handlers/credentials.ts');
   expect(files.filter((path) => !path.startsWith('services/auth/src/'))).toEqual([]);
+});
+
+// `endpointScope` trusts the organization of an endpoint that is due, a table without row-level security.
+it('only the webhook sender creates a scope for the organization of an endpoint', () => {
+  expect(filesNaming('endpointScope')).toEqual(['services/webhooks/src/sender/deliver.ts']);
 });
 
 it('only scope.ts casts other values to Scope', () => {

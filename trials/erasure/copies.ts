@@ -28,7 +28,7 @@ export async function followersOf(source: Source, directory: string, databaseUrl
     followers.push(follower(`SQLite by the ${language} client`, runner, source, `sqlite:${join(directory, `${name}.db`)}`));
     followers.push(follower(`PostgreSQL by the ${language} client`, runner, source, url));
   }
-  const { load } = PROGRAMS['python'] ?? {};
+  const load = PROGRAMS['python']?.['load'];
   return load ? [...followers, warehouse(load, source, directory)] : followers;
 }
 

@@ -29,6 +29,8 @@ export interface Victim {
 }
 
 export interface SystemOptions {
+  /** The services that run; by default all but webhooks. */
+  services?: ProcessesConfig['services'];
   replicas?: ProcessesConfig['replicas'];
   /** Whether there are relays between the services, and between them and the database. */
   relays: boolean;
@@ -40,6 +42,7 @@ export interface SystemOptions {
 }
 
 export async function startFaultySystem({
+  services,
   replicas,
   relays: withRelays,
   environment,
@@ -78,6 +81,7 @@ export async function startFaultySystem({
       logs,
       environment: settings,
       environments,
+      services,
       ...(replicas && { replicas }),
       ...(withRelays && {
         via: async (target, address) => {

@@ -13,7 +13,7 @@ import { INHERITED } from '@crs/testing/inherited';
 import { load } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
-import type { ProcessName } from '@crs/testing/processes';
+import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
 import { sendRaw } from '@crs/testing/send-raw';
 import { openSession } from '@crs/testing/sql';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
@@ -33,6 +33,7 @@ export interface SeparateProcess {
 export async function startScene() {
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
   const system = await startFaultySystem({
+    services: [...PROCESS_NAMES, 'webhooks'],
     relays: true,
     environment: { CRS_TENANT_CONCURRENCY: '16', CRS_TENANT_METRICS: 'true' },
     logs: directory,

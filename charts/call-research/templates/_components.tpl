@@ -41,6 +41,15 @@ entities:
   dependsOn: { auth: [grpc] }
   secret: [DATABASE_URL]
   database: { importConnections: 3 }
+{{- if .Values.webhooks.enabled }}
+webhooks:
+  listeners: { admin: 50052, health: 50053 }
+  dependsOn: { auth: [grpc], calls: [grpc] }
+  secret: [DATABASE_URL, CRS_SECRET, CRS_PROGRAM_CREDENTIAL]
+  database: { importConnections: 0 }
+  # Sends messages to the organizations' endpoints.
+  outside: true
+{{- end }}
 rate-limit:
   listeners: { grpc: 50051, health: 50053 }
   dependsOn: {}
@@ -49,7 +58,7 @@ rate-limit:
 crs: &crs
   listeners: {}
   # `crs status` calls the health listener of each service that has no admin listener.
-  dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
+  dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin]{{ if .Values.webhooks.enabled }}, webhooks: [admin]{{ end }}, api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
 {{- /* The pods that run one `crs` command: of the values `jobs`, `retention` and `tenants`. */}}
 {{- if or .Values.jobs .Values.retention.enabled .Values.tenants.organizations }}
 job: *crs
@@ -58,6 +67,6 @@ job: *crs
 test:
   listeners: {}
   # The pod of `helm test`. It calls both gateways by HTTP, and runs `crs status`.
-  dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
+  dependsOn: { auth: [admin], projects: [admin], calls: [admin], entities: [admin]{{ if .Values.webhooks.enabled }}, webhooks: [admin]{{ end }}, api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
 {{- end }}
 {{- end }}

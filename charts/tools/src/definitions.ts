@@ -24,7 +24,7 @@ const labelSelector = object({
 });
 /** The services that other services call. Gateways are called from outside. */
 const calledByServices = ['auth', 'calls', 'projects', 'entities', 'rate-limit'];
-const withCertificate = ['api-gateway', 'tool-gateway', ...calledByServices, 'crs'];
+const withCertificate = ['api-gateway', 'tool-gateway', ...calledByServices, 'webhooks', 'crs'];
 const each = (names: string[], schema: Schema) => object(Object.fromEntries(names.map((name) => [name, schema])));
 const asKubernetesHasIt = { type: 'array', items: { $ref: '#/definitions/anything' } };
 const peers = { type: 'array', items: { $ref: '#/definitions/peer' } };

@@ -10,7 +10,10 @@ describe('the install Job', () => {
   let manifests: Manifest[];
   let job: Manifest;
   beforeAll(async () => {
-    manifests = await render({ files: ['examples/production.yaml'], values: { secretsAsFiles: false } });
+    manifests = await render({
+      files: ['examples/production.yaml'],
+      values: { secretsAsFiles: false, webhooks: { enabled: true } },
+    });
     job = find(manifests, 'Job', INSTALL);
   });
 
@@ -66,7 +69,9 @@ describe('the install Job', () => {
       {
         apiGroups: [''],
         resources: ['secrets'],
-        resourceNames: ['auth', 'calls', 'projects', 'entities', 'tool-gateway', 'operator'].map((name) => `${NAME}-${name}`),
+        resourceNames: ['auth', 'calls', 'projects', 'entities', 'webhooks', 'tool-gateway', 'operator'].map(
+          (name) => `${NAME}-${name}`,
+        ),
         verbs: ['get'],
       },
       { apiGroups: [''], resources: ['secrets'], resourceNames: expect.any(Array), verbs: ['get', 'patch'] },

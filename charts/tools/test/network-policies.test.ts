@@ -4,6 +4,7 @@ import * as auth from '../../../services/auth/src/handlers/index.ts';
 import * as calls from '../../../services/calls/src/handlers/index.ts';
 import * as entities from '../../../services/entities/src/handlers/index.ts';
 import * as projects from '../../../services/projects/src/handlers/index.ts';
+import * as webhooks from '../../../services/webhooks/src/handlers/index.ts';
 import * as rateLimit from '../../../services/rate-limit/src/handlers/index.ts';
 import { arrows, components, outside } from '../src/policies.ts';
 import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
@@ -37,17 +38,28 @@ const DESIGN = [
   'test -> tool-gateway:8081',
 ].toSorted();
 
+/** Further ones if webhooks are on. */
+const WEBHOOKS = [
+  'webhooks -> auth:50051',
+  'webhooks -> calls:50051',
+  ...['crs', 'job', 'test'].map((from) => `${from} -> webhooks:50052`),
+];
+
 const DNS = 'kube-system/kube-dns+169.254.0.0/16:53/udp,53';
 
-describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
+describe.each([
+  ['production', false],
+  ['large', true],
+])('examples/%s.yaml, with webhooks: %s', (example, enabled) => {
   let manifests: Manifest[];
   beforeAll(async () => {
-    const jobs = { some: { args: ['status'] } };
-    manifests = await render({ files: [`examples/${example}.yaml`], values: { jobs, toolbox: { enabled: true } } });
+    const values = { jobs: { some: { args: ['status'] } }, toolbox: { enabled: true }, webhooks: { enabled } };
+    manifests = await render({ files: [`examples/${example}.yaml`], values });
   });
 
   test('allows exactly the connections of the design, in both egress and ingress rules', () => {
-    expect(arrows(manifests, PORTS)).toEqual({ open: DESIGN, halfOpen: [] });
+    const open = [...DESIGN, ...(enabled ? WEBHOOKS : [])].toSorted();
+    expect(arrows(manifests, PORTS)).toEqual({ open, halfOpen: [] });
   });
 
   test('isolates every pod in both directions', () => {
@@ -71,12 +83,15 @@ test('the programs that RPCs admit by name are those whose pods the policies let
     entities,
     projects,
     'rate-limit': { ...rateLimit, adminServices: () => [] },
+    webhooks: { ...webhooks, internalServices: () => [] },
   }).flatMap(([service, { internalServices, adminServices }]) => [
     ...from(internalServices(none)).map((program) => `${program} -> ${service}:50051`),
     ...from(adminServices(none)).map((program) => `${program} -> ${service}:50052`),
   ]);
   // Jobs and `helm test` have the certificate of crs.
-  const drawn = DESIGN.filter((arrow) => /:5005[12]$/.test(arrow)).map((arrow) => arrow.replace(/^(job|test) /, 'crs '));
+  const drawn = [...DESIGN, ...WEBHOOKS]
+    .filter((arrow) => /:5005[12]$/.test(arrow))
+    .map((arrow) => arrow.replace(/^(job|test) /, 'crs '));
   expect([...new Set(declared)].toSorted()).toEqual([...new Set(drawn)].toSorted());
 });
 
@@ -89,7 +104,7 @@ describe('connections outside the release, in examples/production.yaml', () => {
   const INTERNET = '0.0.0.0/0 without 10+2000::/3:443';
   let manifests: Manifest[];
   beforeAll(async () => {
-    manifests = await render({ files: ['examples/production.yaml'] });
+    manifests = await render({ files: ['examples/production.yaml'], values: { webhooks: { enabled: true } } });
   });
 
   test.each([
@@ -99,6 +114,7 @@ describe('connections outside the release, in examples/production.yaml', () => {
     ['calls', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
     ['projects', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
     ['entities', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
+    ['webhooks', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES, INTERNET]],
     ['rate-limit', [PROMETHEUS], [DNS, COLLECTOR, REDIS]],
     ['crs', [], [DNS]],
     ['job', [], [DNS]],
@@ -111,7 +127,7 @@ describe('connections outside the release, in examples/production.yaml', () => {
   });
 
   test('the rows above cover every component', () => {
-    expect([...components(manifests).keys()]).toHaveLength(12);
+    expect([...components(manifests).keys()]).toHaveLength(13);
   });
 });
 

@@ -49,7 +49,7 @@ test('the services connect to the Pooler of CloudNativePG, and trust the CA of i
 });
 
 test('External Secrets create every Secret that pods use, except for certificates, and the install Job creates none', async () => {
-  const manifests = await render({ files: ['examples/external-secrets.yaml'] });
+  const manifests = await render({ files: ['examples/external-secrets.yaml'], values: { webhooks: { enabled: true } } });
   const own = await objects('external-secrets');
   const targets = own.map(({ spec }) => spec.target.name as string);
   const used = [...usedSecrets(manifests)].filter((name) => !name.endsWith('-tls'));

@@ -228,7 +228,7 @@ test('a value of one service overrides the default, even if it is zero, false or
 test('every pod has the variables, volumes, init containers, sidecars and further fields that were added to all', async () => {
   const all = pods(await render({ files: ['ci/everything.yaml'] }));
   expect(all.map(({ name }) => name).toSorted()).toEqual(
-    [...SERVICES, 'backfill', 'crs', 'install', 'install', 'retention', 'tenants', 'test']
+    [...SERVICES, 'webhooks', 'backfill', 'crs', 'install', 'install', 'retention', 'tenants', 'test']
       .map((part) => `crs-${part}`)
       .toSorted(),
   );

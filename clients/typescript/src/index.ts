@@ -15,3 +15,4 @@ export { postgresStore, sqliteStore, type PostgresConnection, type PostgresPool,
 export type { Position, RecordType, Store, StoredChange, SyncOptions, SyncSummary } from './sync.ts';
 export type { RequestOptions } from './transport.ts';
 export type * from './types.ts';
+export { verifyWebhook } from './webhook.ts';

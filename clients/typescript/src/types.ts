@@ -14,6 +14,7 @@ export type {
   Project,
   ProjectListItem,
   RecordsResult,
+  WebhookMessage,
 } from './generated/types.gen.ts';
 
 /** The calls to list, and the size of a page. The client sends the page numbers. */

@@ -34,9 +34,16 @@ export async function install(
     if (!manageRoles) throw new Failure(noSecret(store.describe(owner), roleOf(owner)));
     return checkRoleIsFree(serverOf(owner), roleOf(owner));
   };
-  const { logins, operator } = await ensureSecrets(store, { urlOf, mayMake }, log);
+  const { logins, operator, webhooksCredential } = await ensureSecrets(store, { urlOf, mayMake }, log);
   try {
-    const ran = await prepareDatabase({ ...main, apart, manageRoles, loginOf: (owner) => logins[owner], operator });
+    const ran = await prepareDatabase({
+      ...main,
+      apart,
+      manageRoles,
+      loginOf: (owner) => logins[owner],
+      operator,
+      webhooksCredential,
+    });
     log.info({ ran, operator: operator.name }, 'the database is prepared');
   } catch (error) {
     throw explain(error);

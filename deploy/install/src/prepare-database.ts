@@ -1,4 +1,4 @@
-import { ensureOperator } from '@crs/auth/bootstrap';
+import { ensureOperator, ensureProgram } from '@crs/auth/bootstrap';
 import { migrations as auth } from '@crs/auth/migrations';
 import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
@@ -9,9 +9,10 @@ import { roleOf } from '@crs/kit/data/migration';
 import { ensureRoles } from '@crs/kit/data/roles';
 import { releaseVersion } from '@crs/kit/process/version';
 import { migrations as projects } from '@crs/projects/migrations';
+import { migrations as webhooks } from '@crs/webhooks/migrations';
 import { beginRelease, finishRelease } from './releases.ts';
 
-const MIGRATIONS = { auth, projects, calls, entities };
+const MIGRATIONS = { auth, projects, calls, entities, webhooks };
 
 /** Services with a schema, in the order of their migrations. */
 export type Owner = keyof typeof MIGRATIONS;
@@ -40,6 +41,8 @@ export interface Preparation extends AdminDatabase {
   manageRoles?: boolean | undefined;
   /** The first operator. */
   operator: Operator;
+  /** The credential by which the program webhooks gets its tokens from auth. */
+  webhooksCredential: string;
   /** The version to install; by default this one. */
   version?: string;
 }
@@ -54,6 +57,7 @@ export async function prepareDatabase({
   loginOf,
   manageRoles,
   operator,
+  webhooksCredential,
   version = releaseVersion(),
   ...admin
 }: Preparation): Promise<string[]> {
@@ -72,6 +76,7 @@ export async function prepareDatabase({
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
   await ensureOperator(admin, operator.name, digestOf(operator.credential));
+  await ensureProgram(admin, 'webhooks', digestOf(webhooksCredential));
   await finishRelease(admin, version);
   return ran;
 }

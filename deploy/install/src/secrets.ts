@@ -22,6 +22,7 @@ export interface SecretStore {
 export interface Secrets {
   logins: Record<Owner, Login>;
   operator: Operator;
+  webhooksCredential: string;
 }
 
 const operatorFile = z.object({ name: z.string().min(1), credential: z.string().min(1) });
@@ -57,15 +58,23 @@ export async function ensureSecrets(
   };
 
   const logins = {} as Secrets['logins'];
+  let webhooksCredential = '';
   for (const owner of OWNERS) {
     const create = async () => {
       await mayMake?.(owner);
       return {
         DATABASE_URL: serviceUrl(urlOf(owner), owner, secret()),
-        ...(owner === 'auth' && { CRS_SECRET: secretWithId() }),
+        ...(hasSecret(owner) && { CRS_SECRET: secretWithId() }),
+        ...(owner === 'webhooks' && { CRS_PROGRAM_CREDENTIAL: secret() }),
       };
     };
-    const data = await ensure(owner, create, owner === 'auth' ? ['DATABASE_URL', 'CRS_SECRET'] : ['DATABASE_URL']);
+    const keys = [
+      'DATABASE_URL',
+      ...(hasSecret(owner) ? ['CRS_SECRET'] : []),
+      ...(owner === 'webhooks' ? ['CRS_PROGRAM_CREDENTIAL'] : []),
+    ];
+    const data = await ensure(owner, create, keys);
+    webhooksCredential ||= data['CRS_PROGRAM_CREDENTIAL'] ?? '';
     const url = URL.parse(data['DATABASE_URL']!);
     const role = roleOf(owner);
     // Each service has two roles that alternate, so that a password can be changed while the other role's is still valid.
@@ -83,7 +92,12 @@ export async function ensureSecrets(
   const data = await ensure('operator', () => ({ 'operator.json': JSON.stringify(newOperator()) }), ['operator.json']);
   const operator = operatorFile.safeParse(parse(data['operator.json']!));
   if (!operator.success) throw new Failure(`operator.json in ${store.describe('operator')} must hold a name and a credential.`);
-  return { logins, operator: operator.data };
+  return { logins, operator: operator.data, webhooksCredential };
+}
+
+/** Whether a service encrypts what it stores. */
+function hasSecret(owner: Owner): boolean {
+  return owner === 'auth' || owner === 'webhooks';
 }
 
 /** Services would not start with an invalid list. */

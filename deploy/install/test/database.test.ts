@@ -28,7 +28,7 @@ describe('the database', () => {
     proxied.port = String((server.address() as AddressInfo).port);
     await target.run(proxied.href);
     expect(connections).toBeGreaterThan(1);
-    expect(target.cluster.secrets.size).toBe(6);
+    expect(target.cluster.secrets.size).toBe(7);
     server.close();
   });
 
@@ -85,7 +85,7 @@ describe('the database', () => {
   });
 
   it('can be prepared by a role that is not a superuser, as on a managed service', async () => {
-    for (const name of ['auth', 'calls', 'projects', 'entities', 'owner'])
+    for (const name of ['auth', 'calls', 'projects', 'entities', 'webhooks', 'owner'])
       await query(target.postgres.url, `drop role if exists crs_${name}`);
     await query(target.postgres.url, `create role managed login createrole password 'managed'`);
     await query(target.postgres.url, `create role feeble login password 'feeble'`);

@@ -29,6 +29,7 @@ it('writes secrets to files in the formats of node and crs, readable only by the
     'operator.json',
     'projects.env',
     'tool-gateway.env',
+    'webhooks.env',
   ]);
   for (const [name] of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
   const contents = Object.fromEntries(written);

@@ -18,7 +18,7 @@ describe('an installation', () => {
   it('creates the Secrets by which services connect under their own roles, and an operator in auth', async () => {
     await target.run();
     expect([...target.cluster.secrets.keys()].toSorted()).toEqual(
-      ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
+      ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'webhooks'].map((name) => `crs-${name}`),
     );
     for (const { type, metadata } of target.cluster.secrets.values()) {
       expect([type, metadata.labels]).toEqual(['Opaque', METADATA.labels]);
@@ -27,7 +27,7 @@ describe('an installation', () => {
         'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
       });
     }
-    for (const service of ['auth', 'calls', 'projects', 'entities']) {
+    for (const service of ['auth', 'calls', 'projects', 'entities', 'webhooks']) {
       const statement = `select current_user as role, count(*)::int > 0 as migrated from ${service}.migrations`;
       expect(await query(target.secret(service)['DATABASE_URL']!, statement)).toEqual([
         { role: `crs_${service}`, migrated: true },
@@ -45,6 +45,10 @@ describe('an installation', () => {
       digestOf(operator.credential),
     ]);
     expect(operators).toEqual([{ name: operator.name }]);
+    const program = digestOf(target.secret('webhooks')['CRS_PROGRAM_CREDENTIAL']!);
+    expect(await query(target.database.url, 'select name from auth.programs where digest = $1', [program])).toEqual([
+      { name: 'webhooks' },
+    ]);
   });
 
   it('changes no secret when it runs again, and resets roles to the passwords in their secrets', async () => {
@@ -59,7 +63,7 @@ describe('an installation', () => {
 
   it('gives the same result when it runs several times at once', async () => {
     await Promise.all([target.run(), target.run(), target.run()]);
-    for (const service of ['auth', 'calls', 'projects', 'entities']) {
+    for (const service of ['auth', 'calls', 'projects', 'entities', 'webhooks']) {
       expect(await query(target.secret(service)['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
     }
     expect(await query(target.database.url, 'select count(*)::int from auth.operators')).toEqual([{ count: 1 }]);
@@ -90,10 +94,10 @@ describe('an installation', () => {
       const apart = { calls: { adminUrl: own.url }, entities: undefined };
       await install({ adminUrl: target.database.url, apart }, kubernetesSecrets(target.cluster.cluster, 'crs', METADATA), log);
       const schemas = `select nspname as name from pg_namespace
-        where nspname in ('auth', 'calls', 'entities', 'install', 'projects') order by 1`;
+        where nspname in ('auth', 'calls', 'entities', 'install', 'projects', 'webhooks') order by 1`;
       const names = async (url: string) => (await query<{ name: string }>(url, schemas)).map(({ name }) => name);
       expect(await names(own.url)).toEqual(['calls']);
-      expect(await names(target.database.url)).toEqual(['auth', 'entities', 'install', 'projects']);
+      expect(await names(target.database.url)).toEqual(['auth', 'entities', 'install', 'projects', 'webhooks']);
       const ofCalls = 'select current_database() as name, count(*)::int > 0 as migrated from calls.migrations';
       expect(await query(target.secret('calls')['DATABASE_URL']!, ofCalls)).toEqual([{ name: own.name, migrated: true }]);
       expect(new URL(target.secret('projects')['DATABASE_URL']!).pathname).toBe(`/${target.database.name}`);
@@ -146,6 +150,7 @@ describe('a version', () => {
       adminUrl: target.database.url,
       loginOf: (service) => ({ role: roleOf(service), password: derivePassword(SECRET, service) }),
       operator: { name: 'first', credential: 'cro_first' },
+      webhooksCredential: 'first',
       version,
     });
   const schemas = () => query(target.database.url, `select nspname from pg_namespace where nspname in ('auth', 'calls')`);

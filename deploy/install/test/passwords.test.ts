@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { emptyTarget, query } from './_installation.ts';
 
 const target = emptyTarget();
-const SERVICES = ['auth', 'calls', 'projects', 'entities'];
+const SERVICES = ['auth', 'calls', 'projects', 'entities', 'webhooks'];
 const passwordOf = (url: string) => decodeURIComponent(new URL(url).password);
 const logs = async () => readFile(target.postgres.logFile, 'utf8');
 

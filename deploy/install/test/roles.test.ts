@@ -4,7 +4,10 @@ import { kubernetesSecrets } from '../src/kubernetes.ts';
 import { emptyTarget, log, METADATA, query } from './_installation.ts';
 
 const target = emptyTarget();
-const SERVICES = ['auth', 'projects', 'calls', 'entities'];
+const SERVICES = ['auth', 'projects', 'calls', 'entities', 'webhooks'];
+
+const SECRET = { CRS_SECRET: 'x'.repeat(40) };
+const SECRETS: Record<string, object> = { auth: SECRET, webhooks: { ...SECRET, CRS_PROGRAM_CREDENTIAL: 'y'.repeat(40) } };
 
 /** Returns the URL of the database for a role whose password is its name. */
 function as(role: string): string {
@@ -50,7 +53,7 @@ it('without CRS_MANAGE_ROLES, an installation prints the statements that it need
     'the Secret crs-auth is missing. Without CRS_MANAGE_ROLES, create it, with the DATABASE_URL of the role crs_auth.',
   );
   for (const service of SERVICES) {
-    const stringData = { DATABASE_URL: as(`crs_${service}`), ...(service === 'auth' && { CRS_SECRET: 'x'.repeat(40) }) };
+    const stringData = { DATABASE_URL: as(`crs_${service}`), ...SECRETS[service] };
     const metadata = { name: service, labels: {} };
     target.cluster.secrets.set(`crs-${service}`, { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData });
   }

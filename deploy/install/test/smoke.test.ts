@@ -25,6 +25,7 @@ async function smoke(overrides: Record<string, string> = {}): Promise<{ code: nu
     CRS_AUTH_ADMIN_ADDRESS: addresses.authAdmin,
     CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,
     CRS_ENTITIES_ADMIN_ADDRESS: addresses.entitiesAdmin,
+    CRS_WEBHOOKS_ADMIN_ADDRESS: addresses.webhooksAdmin,
     CRS_PROJECTS_ADMIN_ADDRESS: addresses.projectsAdmin,
     CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
     CRS_SMOKE_API: `http://${addresses.api}`,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { accessTokenSeconds, oidcAllowHosts } from '@crs/auth/config';
 import { createOperatorCredential } from '@crs/kit/operator-credential';
 import { ruleSetting } from '@crs/kit/limits/rule';
-import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
+import { commaSeparated, hostPort, origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
 import { Shutdown, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
 import { trimMemory } from '@crs/kit/process/memory';
@@ -43,6 +43,7 @@ const settings = z.object({
   CRS_DEFAULT_ORGANIZATION: z.string().optional(),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   CRS_OIDC_ALLOW_HOSTS: oidcAllowHosts.optional(),
+  CRS_WEBHOOK_ALLOW_HOSTS: commaSeparated(hostPort).optional(),
   CRS_TOOLS_URL: origin.optional(),
   DATABASE_URL: postgresUrl.optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
@@ -106,6 +107,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         addressLimit: env.CRS_ADDRESS_RATE_LIMIT,
         accessTokenSeconds: env.CRS_ACCESS_TOKEN_SECONDS,
         oidcAllowHosts: env.CRS_OIDC_ALLOW_HOSTS,
+        webhookAllowHosts: env.CRS_WEBHOOK_ALLOW_HOSTS,
         cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
       };
       stopping.signal.throwIfAborted();
@@ -124,6 +126,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         projects: addresses.projectsAdmin,
         calls: addresses.callsAdmin,
         entities: addresses.entitiesAdmin,
+        webhooks: addresses.webhooksAdmin,
         // All services run in this process, so one health listener serves both gateways.
         health: { 'api-gateway': health.address, 'tool-gateway': health.address, 'rate-limit': addresses.rateLimit },
       });

@@ -11,6 +11,7 @@ import type { Rule } from '@crs/kit/limits/rule';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
 import { createToolGateway } from '@crs/tool-gateway/service';
+import { createWebhooksService, type WebhooksOverrides } from '@crs/webhooks/service';
 
 export interface StackConfig {
   /** URL of PostgreSQL for a role that may create roles and schemas. */
@@ -37,12 +38,15 @@ export interface StackConfig {
   cimdAllowHosts?: string[] | undefined;
   /** Hosts of OpenID providers that may have any port and address. For tests. */
   oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
+  /** Each `host:port` that webhook endpoints may have although it isn't public. */
+  webhookAllowHosts?: string[] | undefined;
+  webhooksOverrides?: WebhooksOverrides | undefined;
   /** Limit for requests without a usable credential. Default: the gateways'. */
   addressLimit?: Rule | undefined;
 }
 
 export interface Stack {
-  addresses: Record<'api' | 'tools' | 'rateLimit' | 'authHttp' | RecordService | `${RecordService}Admin`, string>;
+  addresses: Record<'api' | 'tools' | 'rateLimit' | 'authHttp' | RecordService | `${RecordService | 'webhooks'}Admin`, string>;
   stop: () => Promise<void>;
 }
 
@@ -65,7 +69,13 @@ export async function prepareDatabase({
     adminUrl: adminDatabaseUrl,
     loginOf: (service) => ({ role: roleOf(service), password: derivePassword(secret, service) }),
     operator: { name: 'local', credential: operatorCredential },
+    webhooksCredential: webhooksCredential(secret),
   });
+}
+
+/** The credential by which the program webhooks gets its tokens from auth. */
+export function webhooksCredential(secret: string): string {
+  return derivePassword(secret, 'webhooks-program');
 }
 
 /** Starts all services in this process. They call each other by gRPC over loopback, as they would in separate processes. */
@@ -107,6 +117,22 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));
     const calls = await start('calls', createCallsService(records('calls'), logFor('calls')));
     const entities = await start('entities', createEntitiesService(records('entities'), logFor('entities')));
+    const webhooks = await start(
+      'webhooks',
+      createWebhooksService(
+        {
+          ...listeners,
+          databaseUrl: databaseOf('webhooks'),
+          authAddress: auth.grpc,
+          callsAddress: calls.grpc,
+          secrets: parseSecrets(config.secret),
+          credential: webhooksCredential(config.secret),
+          allowHosts: config.webhookAllowHosts ?? [],
+        },
+        logFor('webhooks'),
+        config.webhooksOverrides,
+      ),
+    );
     const gateway = {
       authAddress: auth.grpc,
       callsAddress: calls.grpc,
@@ -164,6 +190,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         callsAdmin: calls.admin,
         entities: entities.grpc,
         entitiesAdmin: entities.admin,
+        webhooksAdmin: webhooks.admin,
         rateLimit: rateLimit.grpc,
       },
       stop: () => shutdown.run(),

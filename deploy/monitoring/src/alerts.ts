@@ -173,6 +173,13 @@ or sum by (job, namespace, service) (${FEED_LOCK_TIMEOUTS} unless ${FEED_LOCK_TI
     summary: "The CA of the services' certificates is about to expire",
     description: 'The CA expires in {{ $value | humanizeDuration }}. After that, services cannot connect to each other.',
   }),
+  warning('CallResearchWebhooksStalled', {
+    // The replicas share the work.
+    expr: `min by (job, namespace, task) (crs_webhook_idle_time{${OURS}}) > 120`,
+    for: '2m',
+    summary: 'Webhooks are not sent',
+    description: 'No process of webhooks has done its task {{ $labels.task }} for {{ $value | humanizeDuration }}.',
+  }),
   warning('CallResearchJobFailed', {
     expr: `max by (namespace, job_name) (kube_job_failed{${ofKind('job_name')},condition="true"}) > 0`,
     for: '1m',

@@ -20,6 +20,7 @@ export const PANELS: Record<string, Record<string, string[]>> = {
     'Certificates end in': ['CallResearchCertificateExpiry', 'CallResearchAuthorityExpiry'],
     'Autoscaler: pods of its maximum': ['CallResearchAutoscalerAtMaximum'],
     'Failed Jobs': ['CallResearchJobFailed'],
+    'Webhooks: since the last poll': ['CallResearchWebhooksStalled'],
   },
   'crs-tenants': { 'Slots in use': ['CallResearchShedding'] },
   'crs-limiter': {

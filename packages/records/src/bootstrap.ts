@@ -31,20 +31,33 @@ export async function openDatabase(
 export async function serveGrpc(
   name: string,
   config: { listen: string; adminListen: string },
-  { log, tls }: Runtime,
+  runtime: Runtime,
   shutdown: Shutdown,
-  { db, ...callers }: { verify: Verifier; operators: OperatorDirectory; db: Database },
+  callers: Callers,
   services: { internal: BoundService[]; admin: BoundService[] },
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
   shutdown.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), FINISH_MS + 1_000);
-  const shared = { name, ...callers, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
-  const internal = await serve({ ...shared, address: config.listen, services: services.internal });
+  const internal = await serve({ ...shared(name, runtime, callers), address: config.listen, services: services.internal });
   listeners.push(internal);
-  const dependencies = { postgresql: () => ping(db) };
-  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, dependencies });
+  const admin = await serveAdmin(name, config.adminListen, runtime, callers, services.admin);
   listeners.push(admin);
   return { addresses: { grpc: internal.address, admin: admin.address }, listeners };
+}
+
+/** Starts the listener for operators alone. */
+export function serveAdmin(name: string, address: string, runtime: Runtime, callers: Callers, services: BoundService[]) {
+  return serve({ ...shared(name, runtime, callers), address, services, dependencies: { postgresql: () => ping(callers.db) } });
+}
+
+interface Callers {
+  verify: Verifier;
+  operators: OperatorDirectory;
+  db: Database;
+}
+
+function shared(name: string, { log, tls }: Runtime, { verify, operators }: Callers) {
+  return { name, verify, operators, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
 }
 
 const PING_TIMEOUT_MS = 2_000;

@@ -76,17 +76,22 @@ export function createRecordService(
         tls,
       });
       shutdown.defer('auth client', () => auth.close());
-      const callerKeys = async () => {
-        const { keys } = await auth.listCallerKeys({});
-        return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
-      };
-      const callers = { verify: createVerifier(service.name, callerKeys), operators: createOperatorDirectory(auth), db };
+      const callers = { ...createCallers(service.name, auth), db };
       const context = { db, importDb, auth, log };
       const services = { internal: service.internalServices(context), admin: service.adminServices(context) };
       return (await serveGrpc(service.name, config, runtime, shutdown, callers, services)).addresses;
     },
     stop: () => shutdown.run(),
   };
+}
+
+/** Returns what a service's listeners need to admit callers. */
+export function createCallers(service: string, auth: RecordContext['auth']) {
+  const callerKeys = async () => {
+    const { keys } = await auth.listCallerKeys({});
+    return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
+  };
+  return { verify: createVerifier(service, callerKeys), operators: createOperatorDirectory(auth) };
 }
 
 /** Calls auth at most once a second for each token. While auth is unavailable, no operator is admitted. */

@@ -51,13 +51,14 @@ export const createAuth: Migration = {
         auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.groups, auth.group_members, auth.group_maps,
         auth.api_keys, auth.key_directory, auth.scim_tokens, auth.scim_token_directory, auth.domain_directory, auth.assertion_issuers, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
       grant select, insert, update on auth.operators to ${ROLE};
+      grant select on auth.programs to ${ROLE};
       grant select, insert, update (count), delete on auth.audit to ${ROLE};
       grant select, insert on auth.retired_keys to ${ROLE};
     `);
   },
 
   async down(db: Knex) {
-    await db.raw(`drop table auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
+    await db.raw(`drop table auth.programs, auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
       auth.grants, auth.assertion_issuers, auth.domain_directory, auth.scim_token_directory, auth.key_directory, auth.audit, auth.scim_tokens,
       auth.api_keys, auth.group_maps, auth.group_members, auth.groups, auth.project_roles, auth.projects, auth.user_identities, auth.users,
       auth.organizations`);

@@ -29,6 +29,7 @@ function describe(identity: Identity | undefined): Pick<FrequentAction, 'organiz
   if (!identity) return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'unauthenticated' };
   const { organization = EVERY_ORGANIZATION } = identity;
   if (identity.kind === 'operator') return { organization, actor: identity.name, source: `operator ${identity.name}` };
+  if (identity.kind === 'program') return { organization, actor: identity.program, source: `program ${identity.program}` };
   const actor = identity.kind === 'organization' ? `key ${identity.keyId}` : `user ${identity.userId}`;
   return { organization, actor, source: organization };
 }

@@ -191,6 +191,7 @@ export const statements: SendStatements[] = [
       organizations.setSuspended(id, true),
       organizations.setSuspended(id, false),
       organizations.findViewSettings(id),
+      organizations.listSettingsVersions(new Date(0)),
       organizations.listOrganizations([id]),
       findOidcProvider(id),
     ];

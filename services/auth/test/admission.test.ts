@@ -21,7 +21,7 @@ const INTERNAL: Record<
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],
-  getViewSettings: ['organization'],
+  getViewSettings: ['organization', 'program'],
   resolveProfiles: ['organization'],
   resolveReferences: ['operator', 'organization'],
   describeReferences: ['operator', 'organization'],
@@ -32,6 +32,10 @@ const INTERNAL: Record<
   checkOperator: 'the token to check',
   recordRefusal: 'the refused token',
   recordKeyAction: ['organization'],
+  authenticateProgram: 'anyone',
+  // Only a program token for no organization: see services/webhooks/test/rights.test.ts.
+  listSettingsVersions: [],
+  recordProgramAction: ['program'],
   beginErasure: ['operator'],
   getRetention: ['operator'],
 };
@@ -110,6 +114,7 @@ async function renewCallers(): Promise<void> {
     organization: await world.asOrganization(ACME),
     user: await world.asUser(ACME, ANN),
     operator: await world.operate(ACME),
+    program: { token: await world.signer.sign({ kind: 'program', program: 'webhooks', organization: ACME }, 30) },
     'operator of none': await world.operate(),
   };
 }
@@ -142,7 +147,7 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
     },
   );
 
-  it.each<Caller>(['organization', 'user'])('returns permission_denied to a caller of kind %s', async (caller) => {
+  it.each<Caller>(['organization', 'user', 'program'])('returns permission_denied to a caller of kind %s', async (caller) => {
     expect(await callWithEmptyRequest(service, method, caller)).toBe('permission_denied');
   });
 
@@ -198,7 +203,7 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
     },
   );
 
-  it.each<IdentityKind>(['organization', 'user', 'operator'])(
+  it.each<IdentityKind>(['organization', 'user', 'operator', 'program'])(
     `admits callers of kind ${admits.join(' or ')} only: a call by %s`,
     async (kind) => {
       const outcome = await callWithEmptyRequest('AuthService', method, kind);

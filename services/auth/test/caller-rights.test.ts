@@ -7,7 +7,7 @@ import type { Identity } from '@crs/kit/rpc/identity';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
-import { FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
+import { FeedHeadsServiceService, FeedServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { RecordsServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { createToken } from '@crs/testing/credentials';
@@ -50,12 +50,15 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       checkOperator: 'none',
       recordRefusal: 'none',
       recordKeyAction: { rights: KEY_RIGHTS },
+      authenticateProgram: 'none',
+      listSettingsVersions: 'none',
+      recordProgramAction: 'none',
       beginErasure: 'none',
       getRetention: 'none',
     } satisfies Record<keyof AuthServiceService | 'putRecords', Needs>,
   ],
   calls: [
-    { ...CallsServiceService, ...STORED },
+    { ...CallsServiceService, ...FeedHeadsServiceService, ...STORED },
     {
       putRecords: RECORDS,
       listOrganizationCalls: READ,
@@ -65,7 +68,8 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       getUserCall: ['calls:read'],
       // The tool `list_projects` shows them, and its scope suffices.
       listProjectSegments: ['projects:read'],
-    } satisfies Record<keyof CallsServiceService | keyof typeof STORED, Needs>,
+      listFeedHeads: 'none',
+    } satisfies Record<keyof CallsServiceService | keyof FeedHeadsServiceService | keyof typeof STORED, Needs>,
   ],
   projects: [
     { ...ProjectsServiceService, ...STORED },

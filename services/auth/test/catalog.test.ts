@@ -14,19 +14,22 @@ const names = async (text: string) => (await query<{ name: string }>(database.ur
 /** The roles of the schemas. Tests of migrations make other roles on this server meanwhile. */
 const OUR_ROLES = `rolname in (select 'crs_' || nspname from pg_namespace)`;
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$|install$)' and c.relname <> 'migrations'`;
-const IN_SCHEMAS = `n.nspname in ('auth', 'calls', 'entities', 'install', 'projects')`;
+const IN_SCHEMAS = `n.nspname in ('auth', 'calls', 'entities', 'install', 'projects', 'webhooks')`;
 /** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
   'auth.caller_keys',
   'auth.clients',
   'auth.oidc_payloads',
   'auth.operators',
+  'auth.programs',
   'auth.retired_keys',
   'auth.throttles',
   'auth.token_keys',
 ];
 /** They map an assertion issuer, an e-mail domain, a key and a SCIM token to its organization. Auth reads these tables before it knows the tenant. */
 const DIRECTORIES = ['auth.assertion_issuers', 'auth.domain_directory', 'auth.key_directory', 'auth.scim_token_directory'];
+/** By them, the webhook sender learns for all organizations which feeds moved, and which endpoints are due. */
+const SENDER = ['calls.feed_heads', 'webhooks.due'];
 
 describe('every table of every service', () => {
   const tables = (where: string) =>
@@ -45,8 +48,8 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('has row-level security, forced for its owner too, except for the four directories', async () => {
-    expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
+  it('has row-level security, forced for its owner too, except for the four directories and the two tables of the webhook sender', async () => {
+    expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual([...DIRECTORIES, ...SENDER]);
   });
 
   it("has one policy for its owner and one by tenant for the service's role; only two tables have further policies", async () => {
@@ -96,6 +99,7 @@ describe('every key and index', () => {
       'auth.domain_directory_pkey',
       'auth.key_directory_pkey',
       'auth.scim_token_directory_pkey',
+      'webhooks.due_by_time',
     ]);
   });
 
@@ -127,7 +131,7 @@ describe('the owner of the schemas', () => {
 
   it('is the only role besides those of the services that policies name', async () => {
     const named = await names(`select distinct role as name from pg_policies, unnest(roles) as role order by 1`);
-    expect(named).toEqual(['crs_auth', 'crs_calls', 'crs_entities', 'crs_owner', 'crs_projects']);
+    expect(named).toEqual(['crs_auth', 'crs_calls', 'crs_entities', 'crs_owner', 'crs_projects', 'crs_webhooks']);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
-import { createFeed, dropFeed } from '@crs/records/feed/tables';
+import { createFeed, createFeedHeads, dropFeed } from '@crs/records/feed/tables';
 
 /**
  * Calls and their dependent rows. The organization comes first in every key. Ids are compared and ordered by code point (`collate "C"`), so that no
@@ -171,11 +171,12 @@ export const createCalls: Migration = {
       grant select, insert, delete on calls.name_secrets, calls.holds, calls.held_calls to ${roleOf('calls')};
     `);
     await createFeed(db, 'calls', 'text collate "C"');
+    await createFeedHeads(db, 'calls');
   },
 
   async down(db: Knex) {
     await dropFeed(db, 'calls');
-    await db.raw(`drop table calls.erased_calls, calls.erasures, calls.held_calls, calls.holds, calls.retention, calls.name_secrets,
+    await db.raw(`drop table calls.feed_heads, calls.erased_calls, calls.erasures, calls.held_calls, calls.holds, calls.retention, calls.name_secrets,
       calls.call_days, calls.notes, calls.calls`);
   },
 };

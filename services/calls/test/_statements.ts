@@ -7,7 +7,7 @@ import { fieldMaskOf } from '../src/domain/view.ts';
 import * as erase from '../src/store/erase.ts';
 import * as erasures from '../src/store/erasures.ts';
 import { exportCalls, findCalls, findLengths } from '../src/store/export-calls.ts';
-import { feed, listChangesWithDetails } from '../src/store/feed.ts';
+import { feed, feedHeads, listChangesWithDetails } from '../src/store/feed.ts';
 import { getCall } from '../src/store/get-call.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
 import * as importCalls from '../src/store/import-calls.ts';
@@ -49,6 +49,7 @@ export const statements: SendStatements[] = [
     findCalls(id, [CALL]),
     findLengths(id, [CALL]),
     feed.findSecret(id),
+    feedHeads.list(new Date(0)),
     feed.list(id, FEED_PAGE),
     listChangesWithDetails(id, { ...FEED_PAGE, maxBytes: 1000 }, VIEW),
     erasures.listErasures(id, { since: new Date(0), after: null }),
@@ -112,6 +113,7 @@ export const statements: SendStatements[] = [
   },
   async ({ id }, query) => {
     await erase.eraseRest(query, id);
+    await query(feedHeads.erase(id));
     await query(feed.erase(id));
     await ensureNameSecret(query, id);
     return [feed.begin(id)];

@@ -17,7 +17,10 @@ export type Unmanaged = (typeof UNMANAGED)[number];
 
 export interface Config {
   /** `host:port` of each service's admin listener. */
-  addresses: Record<Service, string>;
+  addresses: Record<Service, string> & {
+    /** Absent: the installation sends no webhooks. */
+    webhooks?: string | undefined;
+  };
   /** `host:port` of each known health listener. */
   health?: Partial<Record<Unmanaged, string>> | undefined;
   /** The operator credential, `cro_...`. */
@@ -33,6 +36,7 @@ const settings = z.object({
   CRS_PROJECTS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_CALLS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_ENTITIES_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_WEBHOOKS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_API_GATEWAY_HEALTH_ADDRESS: hostPort.optional(),
   CRS_TOOL_GATEWAY_HEALTH_ADDRESS: hostPort.optional(),
   CRS_RATE_LIMIT_HEALTH_ADDRESS: hostPort.optional(),
@@ -49,6 +53,7 @@ const addressFile = z.object({
   projects: hostPort,
   calls: hostPort,
   entities: hostPort,
+  webhooks: hostPort.optional(),
   health: z.object({ 'api-gateway': hostPort, 'tool-gateway': hostPort, 'rate-limit': hostPort }).optional(),
 });
 
@@ -62,6 +67,7 @@ export async function loadConfig(environment: Environment): Promise<Config> {
   const isComplete = SERVICES.every((service) => env[adminSetting(service)]);
   const local = isComplete ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
   const addresses = Object.fromEntries(SERVICES.map((service) => [service, env[adminSetting(service)] ?? local?.[service]]));
+  const webhooks = env.CRS_WEBHOOKS_ADMIN_ADDRESS ?? local?.webhooks;
   const health = {
     'api-gateway': env.CRS_API_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['api-gateway'],
     'tool-gateway': env.CRS_TOOL_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['tool-gateway'],
@@ -80,11 +86,17 @@ export async function loadConfig(environment: Environment): Promise<Config> {
   }
   const { CRS_TLS_DIR: tlsDirectory, CRS_TLS_SERVER_PREFIX: serverPrefix } = env;
   const tls = tlsDirectory && (await orNotConfigured(() => Tls.open(tlsDirectory, createLogger('crs', { level: 'silent' }))));
-  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls: tls || undefined, serverPrefix };
+  return {
+    addresses: { ...(addresses as Config['addresses']), webhooks },
+    health,
+    credential: credential!,
+    tls: tls || undefined,
+    serverPrefix,
+  };
 }
 
 /** Returns the TLS settings of a client of a service's admin listener. */
-export function tlsOf({ tls, serverPrefix }: Pick<Config, 'tls' | 'serverPrefix'>, service: Service) {
+export function tlsOf({ tls, serverPrefix }: Pick<Config, 'tls' | 'serverPrefix'>, service: Service | 'webhooks') {
   return { tls, serverName: serverPrefix && `${serverPrefix}-${service}` };
 }
 

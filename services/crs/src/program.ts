@@ -25,6 +25,7 @@ import { statusCommand } from './commands/status.ts';
 import { tenantsCommands } from './commands/tenants.ts';
 import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
+import { webhookCommands } from './commands/webhook.ts';
 import { describe } from './failure.ts';
 import { showError } from './output.ts';
 
@@ -57,6 +58,7 @@ export function createProgram(): Command {
     keyCommands,
     tokenCommands,
     scimCommands,
+    webhookCommands,
     clientCommands,
     signingKeyCommands,
     secretCommands,

@@ -30,7 +30,10 @@ interface Endpoint {
 /** Checks each service, PostgreSQL and Redis. */
 export function checkAll({ auth, operator, config }: Connection): Promise<Health[]> {
   const { addresses, health = {} } = config;
-  const admin: Endpoint[] = SERVICES.map((name) => ({ name, address: addresses[name], ...tlsOf(config, name) }));
+  const admin: Endpoint[] = [...SERVICES, 'webhooks' as const].flatMap((name) => {
+    const address = addresses[name];
+    return address === undefined ? [] : [{ name, address, ...tlsOf(config, name) }];
+  });
   // This call uses the operator's credential, so it also detects a bad one. The other checks need no token, and work while auth is down.
   const checkAuth = async () => void (await auth.listOrganizations({}, await operator()));
   return Promise.all([

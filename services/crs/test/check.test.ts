@@ -48,7 +48,7 @@ const load = (lines: (object | string)[]) => crs(lines, false);
 /** Every row of every table except the audit trail, sign-in state and signing keys, which change without an import. */
 async function everything(): Promise<Record<string, string[]>> {
   const tables = await query<{ name: string }>(
-    `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('auth', 'calls', 'entities', 'projects')
+    `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('auth', 'calls', 'entities', 'projects', 'webhooks')
       and tablename not in ('audit', 'throttles', 'caller_keys', 'token_keys')`,
   );
   const rows: Record<string, string[]> = {};

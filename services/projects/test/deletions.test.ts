@@ -52,7 +52,17 @@ async function remove(type: string, id: string): Promise<void> {
 }
 
 it('the test organizations have rows in every table that belongs to an organization', async () => {
-  const names = ['audit', 'caller_keys', 'clients', 'oidc_payloads', 'operators', 'retired_keys', 'throttles', 'token_keys'];
+  const names = [
+    'audit',
+    'caller_keys',
+    'clients',
+    'oidc_payloads',
+    'operators',
+    'programs',
+    'retired_keys',
+    'throttles',
+    'token_keys',
+  ];
   // A legal hold would keep the organization from being deleted.
   const excepted = [...names.map((each) => `auth.${each}`), 'calls.holds', 'calls.held_calls'];
   for (const table of await tablesOf(world)) if (!excepted.includes(table)) expect(globexRows[table], table).not.toEqual([]);

@@ -9,7 +9,7 @@ beforeAll(async () => {
   world = await sharedWorld();
 });
 
-const SERVICES = `('auth', 'projects', 'calls', 'entities')`;
+const SERVICES = `('auth', 'projects', 'calls', 'entities', 'webhooks')`;
 const TENANT_TABLES = `select c.oid from pg_class c where relforcerowsecurity and relnamespace::regnamespace::text in ${SERVICES}`;
 const ORGANIZATION = `(select attnum from pg_attribute where attrelid = c.oid and attname = 'organization')`;
 

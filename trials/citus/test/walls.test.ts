@@ -26,7 +26,7 @@ beforeAll(async () => {
         select json_agg(json_build_object('name', attname, 'isJson', atttypid = 'jsonb'::regtype)) from pg_attribute
         where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = '') as columns
       from pg_class c join pg_namespace n on n.oid = relnamespace
-      where relforcerowsecurity and nspname in ('auth', 'projects', 'calls', 'entities') order by 1`,
+      where relforcerowsecurity and nspname in ('auth', 'projects', 'calls', 'entities', 'webhooks') order by 1`,
   );
   tables = rows;
 });

@@ -21,7 +21,8 @@ let secureRateLimit: SeparateProcess;
 let traffic: ReturnType<Scene['traffic']>;
 
 async function scrape(): Promise<void> {
-  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secureRateLimit.ops];
+  const names = [...PROCESS_NAMES, 'webhooks'] as const;
+  const addresses = [...names.map((name) => scene.system.processes.ops(name)), secureRateLimit.ops];
   for (const address of addresses) {
     const response = await fetch(`http://${address}/metrics`).catch(() => undefined);
     if (response) readScrape(await response.text(), known);

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack, cast, overload
@@ -108,13 +109,9 @@ class Client:
 
         Both clients share connections, the wait after a 429, and the cache. Closing one closes both.
         """
+        given: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries, "budget": budget}
         other = copy.copy(self)
-        was = self._options
-        other._options = Options(
-            was.timeout if timeout is None else timeout,
-            was.max_retries if max_retries is None else max_retries,
-            was.budget if budget is None else budget,
-        )
+        other._options = replace(self._options, **{name: value for name, value in given.items() if value is not None})
         return other
 
     def close(self) -> None:
@@ -150,8 +147,7 @@ class Client:
 
     def get_call(self, call_id: str, **include: Unpack[Include]) -> Call:
         """Returns a call in full. The client caches it with its ETag, so the API doesn't send an unchanged call again."""
-        call: Call = self._get(f"/calls/{_segment(call_id)}", include, cached=True).json()
-        return call
+        return cast(Call, self._get(f"/calls/{_segment(call_id)}", include, cached=True).json())
 
     def changes(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> Iterator[Change]:
         """Yields the changes after `cursor`, or every record and its later changes without one, until there are no more.
@@ -171,11 +167,7 @@ class Client:
         return cast(ChangeList, page)
 
     def records(
-        self,
-        records: Iterable[Mapping[str, object]],
-        *,
-        on_refusal: Literal["abort"] | None = None,
-        check: bool = False,
+        self, records: Iterable[Mapping[str, object]], *, on_refusal: Literal["abort"] | None = None, check: bool = False
     ) -> RecordsResult:
         """Stores and deletes records, which are the lines of an import without `organization`, in their order.
 
@@ -238,8 +230,7 @@ class Client:
 
     def billing_offices(self) -> list[BillingOffice]:
         """Returns the billing offices, the default first. Needs the write surface."""
-        offices: list[BillingOffice] = self._get("/billing-offices").json()["data"]
-        return offices
+        return cast(list[BillingOffice], self._get("/billing-offices").json()["data"])
 
     def create_project(self, *, idempotency_key: str | None = None, **project: Unpack[NewProject]) -> Project:
         """Creates a project once, even if the request has to be retried. Needs the write surface.
@@ -251,13 +242,11 @@ class Client:
         if not re.fullmatch(r"[ -~]{1,255}", key):
             raise ValueError("idempotency_key: must be 1 to 255 printable ASCII characters")
         response = self._transport.send(self._options, "POST", "/projects", headers={"Idempotency-Key": key}, body=project)
-        created: Project = response.json()
-        return created
+        return cast(Project, response.json())
 
     def get_project(self, project_id: str) -> Project:
         """Returns a project of the organization. Needs the write surface."""
-        project: Project = self._get(f"/projects/{_segment(project_id)}").json()
-        return project
+        return cast(Project, self._get(f"/projects/{_segment(project_id)}").json())
 
     def _get(self, path: str, query: Mapping[str, object] = {}, *, cached: bool = False) -> RawResponse:
         params = {name: _text(value) for name, value in query.items() if value is not None}

@@ -464,6 +464,48 @@ class ChangeList(TypedDict):
     """Whether more changes are available now. False: poll again later with `next_cursor`."""
 
 
+WebhookChange: TypeAlias = CallChanged | CallDeleted | AccessChanged
+"""A change, without the call. After `access.changed`, all calls look different: read all again."""
+
+
+class CallsChangedData(TypedDict):
+    """The changes that a message tells of."""
+
+    changes: list[WebhookChange]
+    """In the order in which they were committed."""
+    has_more: bool
+    """Whether another message follows at once."""
+
+
+class CallsChangedMessage(TypedDict):
+    """Calls changed or were deleted."""
+
+    type: Literal['calls.changed']
+    """The kind of message."""
+    timestamp: str
+    """When the message was made. Repeated deliveries have the same value. RFC 3339, in UTC, to the millisecond."""
+    data: CallsChangedData
+    """The changes."""
+
+
+class PingData(TypedDict):
+    """Empty."""
+
+
+class PingMessage(TypedDict):
+    """The operator tests the endpoint."""
+
+    type: Literal['ping']
+    """The kind of message."""
+    timestamp: str
+    """When the message was made. Repeated deliveries have the same value. RFC 3339, in UTC, to the millisecond."""
+    data: PingData
+
+
+WebhookMessage: TypeAlias = CallsChangedMessage | PingMessage
+"""The body of a message. Later versions may send further types."""
+
+
 class Participant1(TypedDict):
     name: NotRequired[str | None]
     """The name."""

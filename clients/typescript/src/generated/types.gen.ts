@@ -4,6 +4,8 @@ export type ClientOptions = {
     baseUrl: 'https://api.example/v1' | (string & {});
 };
 
+export type Webhooks = ReceiveChangesWebhookRequest | ReceivePingWebhookRequest;
+
 /**
  * The position of this page in the list.
  */
@@ -768,6 +770,70 @@ export type ChangeList = {
      */
     has_more: boolean;
 };
+
+/**
+ * A change, without the call. After `access.changed`, all calls look different: read all again.
+ */
+export type WebhookChange = CallChanged | CallDeleted | AccessChanged;
+
+/**
+ * The changes that a message tells of.
+ */
+export type CallsChangedData = {
+    /**
+     * In the order in which they were committed.
+     */
+    changes: Array<WebhookChange>;
+    /**
+     * Whether another message follows at once.
+     */
+    has_more: boolean;
+};
+
+/**
+ * Calls changed or were deleted.
+ */
+export type CallsChangedMessage = {
+    /**
+     * The kind of message.
+     */
+    type: 'calls.changed';
+    /**
+     * When the message was made. Repeated deliveries have the same value. RFC 3339, in UTC, to the millisecond.
+     */
+    timestamp: string;
+    /**
+     * The changes.
+     */
+    data: CallsChangedData;
+};
+
+/**
+ * Empty.
+ */
+export type PingData = {
+    [key: string]: unknown;
+};
+
+/**
+ * The operator tests the endpoint.
+ */
+export type PingMessage = {
+    /**
+     * The kind of message.
+     */
+    type: 'ping';
+    /**
+     * When the message was made. Repeated deliveries have the same value. RFC 3339, in UTC, to the millisecond.
+     */
+    timestamp: string;
+    data: PingData;
+};
+
+/**
+ * The body of a message. Later versions may send further types.
+ */
+export type WebhookMessage = CallsChangedMessage | PingMessage;
 
 export type CallRecord = {
     /**
@@ -2105,3 +2171,27 @@ export type GetOpenapiResponses = {
 };
 
 export type GetOpenapiResponse = GetOpenapiResponses[keyof GetOpenapiResponses];
+
+/**
+ * The message.
+ */
+export type ReceiveChangesWebhookPayload = CallsChangedMessage;
+
+export type ReceiveChangesWebhookRequest = {
+    body: ReceiveChangesWebhookPayload;
+    key: 'calls.changed';
+    path?: never;
+    query?: never;
+};
+
+/**
+ * The message.
+ */
+export type ReceivePingWebhookPayload = PingMessage;
+
+export type ReceivePingWebhookRequest = {
+    body: ReceivePingWebhookPayload;
+    key: 'ping';
+    path?: never;
+    query?: never;
+};

@@ -119,6 +119,21 @@ export const service = dashboard(
       ],
     ],
     [
+      'Webhooks',
+      [
+        lines('Attempts', 'ops', 'Messages sent to endpoints, by outcome. Failed ones are repeated.', [
+          `sum by (outcome) (rate(crs_webhook_attempts_total{${OF_SERVICE}}[$__rate_interval]))`,
+          '{{outcome}}',
+        ]),
+        lines(
+          'Webhooks: since the last poll',
+          's',
+          'Time since a process last polled feeds and settings, and looked for due endpoints.',
+          [`min by (task) (crs_webhook_idle_time{${OF_SERVICE}})`, '{{task}}'],
+        ),
+      ],
+    ],
+    [
       'Pods (metrics of cAdvisor and kube-state-metrics)',
       [
         lines('CPU', 'short', 'Cores.', [

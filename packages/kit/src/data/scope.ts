@@ -11,7 +11,7 @@ export interface Work {
 }
 
 /**
- * The rows that a transaction may see, and its deadline. Only the four functions of this file create scopes, so each use shows how much access the code
+ * The rows that a transaction may see, and its deadline. Only the five functions of this file create scopes, so each use shows how much access the code
  * takes.
  */
 export interface Scope extends Work {
@@ -48,6 +48,12 @@ export function callerScope(call: Work & { identity: { organization?: string } }
 /** The organization that a credential names, for auth while it checks the credential and afterwards. */
 export function credentialScope(organization: string, work: Work): Scope {
   if (!ORGANIZATION_ID.test(organization)) throw new Error('A credential names one organization.');
+  return scope(organization, work);
+}
+
+/** The organization of a webhook endpoint that is due, for the sender. */
+export function endpointScope(organization: string, work: Work): Scope {
+  if (!ORGANIZATION_ID.test(organization)) throw new Error('An endpoint belongs to one organization.');
   return scope(organization, work);
 }
 

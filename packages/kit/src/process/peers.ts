@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 
 /** The programs of an installation that call services. If listeners admit programs by name, each has a certificate for the DNS name `PROGRAM.DOMAIN`. */
-export const PROGRAMS = ['api-gateway', 'tool-gateway', 'calls', 'projects', 'entities', 'crs'] as const;
+export const PROGRAMS = ['api-gateway', 'tool-gateway', 'calls', 'projects', 'entities', 'webhooks', 'crs'] as const;
 
 export type Program = (typeof PROGRAMS)[number];
 

@@ -2,7 +2,7 @@ import { REASONS, ServiceError } from '../errors.ts';
 import type { OAuthScope } from './scopes.ts';
 import type { Access } from './operators.ts';
 import type { KeyRight } from './key-rights.ts';
-import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
+import type { Identity, IndependentProgram, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 
 /** What an API key needs. */
 export interface KeyAccess {
@@ -12,12 +12,20 @@ export interface KeyAccess {
   writeSurface?: true;
 }
 
+/** The independent program that an RPC admits. */
+export interface ProgramAccess {
+  name: IndependentProgram;
+  /** Whether its token must name an organization. With another value, the RPC refuses it. */
+  token: 'one' | 'none';
+}
+
 /** The callers that an RPC admits, by kind of identity, with the rights that they need. */
 interface Callers {
   organization?: KeyAccess;
   /** One of these scopes suffices. */
   user?: readonly [OAuthScope, ...OAuthScope[]];
   operator?: Access;
+  program?: ProgramAccess;
 }
 
 /** The callers that an RPC admits: one or more kinds of caller, or `anyone` if the request itself holds the credential. */
@@ -47,6 +55,11 @@ export async function admit(
       break;
     case 'operator':
       if (!callers.operator) throw notFor('operators');
+      break;
+    case 'program':
+      if (callers.program?.name !== identity.program) throw notFor(`the program ${identity.program}`);
+      if ((callers.program.token === 'one') !== (identity.organization !== undefined))
+        throw new ServiceError('permission_denied', `This call needs a program token for ${callers.program.token} organization.`);
   }
   return identity;
 }

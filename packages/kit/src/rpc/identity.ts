@@ -6,7 +6,7 @@ import { Fresh } from '../fresh.ts';
 import type { KeyRight } from './key-rights.ts';
 
 /** The verified caller of an internal call. The organization and every right are taken from here and from nowhere else. */
-export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity;
+export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity | ProgramIdentity;
 
 /** An organization that calls by one of its API keys. */
 export interface OrganizationIdentity {
@@ -37,6 +37,15 @@ export interface OperatorIdentity {
   /** When the operator was created (ISO 8601). It tells apart operators that had the same name at different times. */
   since: string;
 }
+
+/** A program of ours that works by itself, for one organization or above organizations. */
+export interface ProgramIdentity {
+  kind: 'program';
+  organization?: string;
+  program: IndependentProgram;
+}
+
+export type IndependentProgram = 'webhooks';
 
 export type IdentityKind = Identity['kind'];
 

@@ -5,6 +5,7 @@ import { deleteNext, PRUNED, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import { countDeleted } from '../count-deleted.ts';
 import { detailsSql, measuredColumns, type Measured, type Records } from './details.ts';
+import type { FeedHeads } from './heads.ts';
 
 /** A record that a transaction changed or deleted. */
 export interface MovedRecord {
@@ -38,8 +39,11 @@ export type EntryRow = column.RowOf<typeof FEED & typeof ENTRY> & { recordId: st
 
 const KEEP_DELETIONS_MS = 30 * 86_400_000;
 
-/** Returns the type of records in the feed, and the statements on the tables that `createFeed` creates. */
-export function feedOf(service: string, type: 'call' | 'project' | 'entity', idType: column.Column<string>) {
+/**
+ * Returns the type of records in the feed, and the statements on the tables that `createFeed` creates.
+ * @param heads records the last position for the webhook sender
+ */
+export function feedOf(service: string, type: 'call' | 'project' | 'entity', idType: column.Column<string>, heads?: FeedHeads) {
   const [feeds, changes] = [`${service}.feeds`, `${service}.changes`];
   const entry = { ...FEED, recordId: idType.orNull, ...ENTRY };
 
@@ -101,6 +105,7 @@ export function feedOf(service: string, type: 'call' | 'project' | 'entity', idT
           on conflict (organization) do update set position = feeds.position + excluded.position returning position`,
         values: [organization, newSecret(), moved.length],
       });
+      if (heads) await query(heads.put(organization, last!.position, now));
       const first = Number(last!.position) - moved.length + 1;
       await query(
         putEntries(

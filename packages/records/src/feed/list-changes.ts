@@ -1,13 +1,13 @@
 import { FeedServiceService, type ListChangesRequest, type ListChangesResponse } from '@crs/proto/crs/feeds/v1/feeds';
 import type { Statement } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
-import { invalid } from '@crs/kit/errors';
-import type { KeyAccess } from '@crs/kit/rpc/admitted-callers';
+import { invalid, ServiceError } from '@crs/kit/errors';
+import type { KeyAccess, ProgramAccess } from '@crs/kit/rpc/admitted-callers';
 import { bind, rpc, type BoundService } from '@crs/kit/rpc/server';
 import type { RecordContext } from '../record-service.ts';
 import { renderList, toBytes } from '../response-json.ts';
 import { retention } from '../retention.ts';
-import { CursorCache, unusableChangeCursor, type ChangePosition, type OpenedCursor } from './cursors.ts';
+import { CursorCache, unusableChangeCursor, type ChangePosition, type Cursors, type OpenedCursor } from './cursors.ts';
 import { fitting, MAX_PAGE_BYTES } from './details.ts';
 import type { EntryRow, Feed, FeedPage } from './feed.ts';
 import { CurrentSettings, type ViewSettings } from './view-settings.ts';
@@ -33,18 +33,26 @@ interface ChangeDetails<Row extends DetailedRow> {
   renderer(rows: readonly Row[], view: DetailedView, scope: Scope): Promise<(row: Row) => Iterable<string> | undefined>;
 }
 
-/** Binds a service's feed of changes. @param access what a key needs to read it */
+/**
+ * Binds a service's feed of changes.
+ * @param access what a key needs to read it
+ * @param program may read it without details
+ */
 export function bindFeed<Row extends DetailedRow>(
   { db, auth, log }: RecordContext,
   feed: Feed,
   access: KeyAccess,
   details: ChangeDetails<Row>,
+  program?: ProgramAccess,
 ): BoundService {
   const viewSettings = new CurrentSettings(auth);
   const cursors = new CursorCache(db, feed);
   const pruneOnRead = retention('deletions', db, log, feed.pruneDeletions);
-  const listChanges = rpc({ organization: access }, async (request: ListChangesRequest, call): Promise<ListChangesResponse> => {
+  const callers = { organization: access, ...(program && { program }) };
+  const listChanges = rpc(callers, async (request: ListChangesRequest, call): Promise<ListChangesResponse> => {
     const { limit, withDetails, types } = request;
+    if (withDetails && call.identity.kind === 'program')
+      throw new ServiceError('permission_denied', 'A program may not read details.');
     const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
     if (limit > max) throw invalid('limit', `must be at most ${max}`);
     const scope = callerScope(call);
@@ -52,10 +60,11 @@ export function bindFeed<Row extends DetailedRow>(
       request.cursor === undefined ? undefined : await cursors.open(scope, (each) => each.decodeChange(request.cursor!, types));
     if (request.cursor !== undefined && !cursor) throw unusableChangeCursor();
     const position = cursor?.position;
-    let settings = await viewSettings.of(call.identity, call);
+    // A program calls because the settings changed, perhaps before the cache ends, and doesn't call again.
+    let settings = await (call.identity.kind === 'program' ? viewSettings.newest(scope, call) : viewSettings.of(scope, call));
     // The cursor may come from a replica that knows newer settings, and so may the other part of the page.
     const knownElsewhere = [position?.settings, request.settings].filter((id) => id !== undefined);
-    if (knownElsewhere.some((id) => id !== settings.id)) settings = await viewSettings.newest(call.identity, call);
+    if (knownElsewhere.some((id) => id !== settings.id)) settings = await viewSettings.newest(scope, call);
     // Changed settings begin a new full pass, but the follower must still hear of the deletions after its position.
     const isChanged = position !== undefined && position.settings !== settings.id;
     const passStart = position && (isChanged ? Math.max(position.last, position.passStart) : position.passStart);
@@ -72,6 +81,7 @@ export function bindFeed<Row extends DetailedRow>(
     const rows = cursor ? await read() : await cursors.readPage(scope, read);
     if (cursor) checkCursor(cursor, rows[0]);
     const { secret, head } = rows[0]!;
+    if (request.atEnd && !position) return emptyPageAtEnd(Number(head), settings.id, cursors.of(organization, secret), types);
 
     const found = rows.filter(isEntry);
     const listed = found.slice(0, maxEntries);
@@ -95,7 +105,20 @@ export function bindFeed<Row extends DetailedRow>(
       detailBytes: withDetails ? (entries as (Entry & Row)[]).reduce((sum, { length }) => sum + Number(length), 0) : 0,
     };
   });
-  return bind(FeedServiceService, ['api-gateway'], { listChanges });
+  return bind(FeedServiceService, program ? ['api-gateway', program.name] : ['api-gateway'], { listChanges });
+}
+
+/** @param settings the id of the settings that later pages must be rendered with */
+function emptyPageAtEnd(head: number, settings: string, cursors: Cursors, types: string): ListChangesResponse {
+  const nextCursor = cursors.encodeChange({ last: head, passStart: head, settings }, types);
+  return {
+    changesJson: Buffer.from('[]'),
+    nextCursor,
+    hasMore: false,
+    settings,
+    changeCount: 0,
+    detailBytes: 0,
+  } as ListChangesResponse;
 }
 
 /** @throws ServiceError if the cursor belongs to another feed, or a deletion that the follower hasn't read was pruned */

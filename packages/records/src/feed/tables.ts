@@ -36,6 +36,22 @@ export async function createFeed(db: Connection, service: string, idType: 'text 
   await db.raw(`grant select, insert, update, delete on ${service}.feeds, ${service}.changes to ${roleOf(service)}`);
 }
 
+/**
+ * Creates the table of the feeds' last positions, which the webhook sender polls for all organizations at once. It has no tenant content and no row-level
+ * security, so Citus keeps it on the coordinator: a poll reaches no other node, and works while one is down.
+ */
+export async function createFeedHeads(db: Connection, service: string): Promise<void> {
+  await db.raw(`
+    create table ${service}.feed_heads (
+      organization text collate "C" primary key,
+      position bigint not null,
+      moved_at timestamptz(3) not null
+    );
+    -- Without an index on moved_at, whose updates would then grow every index.
+    grant select, insert, update, delete on ${service}.feed_heads to ${roleOf(service)};
+  `);
+}
+
 export async function dropFeed(db: Connection, service: string): Promise<void> {
   await db.raw(`drop table ${service}.changes, ${service}.feeds`);
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { Fresh } from '@crs/kit/fresh';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
-import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
 /** The settings that decide how an organization sees its records. */
@@ -37,14 +36,14 @@ export class CurrentSettings {
   }
 
   /** Returns settings that are still valid. Another replica may know newer ones, whose change isn't done yet. */
-  async of({ organization }: OrganizationIdentity, { token }: CallOptions, maxAgeMs?: number): Promise<ViewSettings> {
+  async of({ organization }: { organization: string }, { token }: CallOptions, maxAgeMs?: number): Promise<ViewSettings> {
     // Without the caller's deadline and signal, because other callers share the request.
     return (await this.#cache.get(organization, () => this.#load({ token }), maxAgeMs)).settings;
   }
 
   /** Returns settings that are requested now or later. */
-  newest(identity: OrganizationIdentity, call: CallOptions): Promise<ViewSettings> {
-    return this.of(identity, call, 0);
+  newest(caller: { organization: string }, call: CallOptions): Promise<ViewSettings> {
+    return this.of(caller, call, 0);
   }
 
   async #load(call: CallOptions) {

@@ -68,6 +68,7 @@ async function readParts(
       limit: limit - changes,
       settings: parts.at(-1)?.settings ?? settings,
       maxDetailBytes: bytes === 0 ? undefined : Math.max(0, MAX_DETAIL_BYTES - bytes),
+      atEnd: false,
     };
     parts.push(await feeds[type].listChanges(request, call));
   }

@@ -5,6 +5,7 @@ import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-sche
 import type { Route, Success } from '../route.ts';
 import { ROUTES } from '../routes/index.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
+import { webhookObjects } from './webhooks.ts';
 
 export const TITLE = 'Call Research Service';
 export const VERSION = '1.0.0';
@@ -25,6 +26,7 @@ const TAGS = [
     description:
       'Stores, changes and deletes what this API reads. Only for keys with the right `ingest` or `delete`; others get 404.',
   },
+  { name: 'Webhooks', description: 'Messages that the service sends to endpoints of your organization.' },
   { name: 'About', description: 'The API itself.' },
 ];
 
@@ -50,6 +52,7 @@ export function buildDocument(publicUrl: string): Record<string, unknown> {
         Object.fromEntries(routes.map((route) => [route.method, operationObject(route)])),
       ]),
     ),
+    webhooks: webhookObjects(),
     components: {
       securitySchemes: {
         apiKey: {

@@ -4,14 +4,14 @@ import { components, namedObject, callId, timestamp, uuid } from './common.ts';
 import { entity } from './entities.ts';
 import { projectListItem } from './projects.ts';
 
-const callChanged = namedObject('CallChanged', 'A call was created or changed. Replace your copy of it.', {
+export const callChanged = namedObject('CallChanged', 'A call was created or changed. Replace your copy of it.', {
   type: z.literal('call.changed').describe('The kind of change.'),
   call_id: callId('The `call_id` of the call.'),
   changed_at: timestamp('The `updated_at` of the call.'),
   call: call.optional().describe('The call in full. Present only with `expand=detail`.'),
 });
 
-const callDeleted = namedObject('CallDeleted', 'A call was deleted. Delete your copy of it, if you have one.', {
+export const callDeleted = namedObject('CallDeleted', 'A call was deleted. Delete your copy of it, if you have one.', {
   type: z.literal('call.deleted').describe('The kind of change.'),
   call_id: callId('The `call_id` of the call.'),
   changed_at: timestamp('When the call was deleted.'),
@@ -43,7 +43,7 @@ const entityDeleted = namedObject('EntityDeleted', 'An entity was deleted. Delet
   changed_at: timestamp('When the entity was deleted.'),
 });
 
-const accessChanged = namedObject(
+export const accessChanged = namedObject(
   'AccessChanged',
   "The organization's allowed fields or its anonymization of names changed. All records follow again, rendered with the new settings.",
   {

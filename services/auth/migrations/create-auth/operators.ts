@@ -11,4 +11,10 @@ export const OPERATORS = `
     constraint operators_role_is_known check (role in ('admin', 'manager', 'importer', 'viewer', 'auditor'))
   );
   create unique index operators_live_by_name on auth.operators (name) where revoked_at is null;
+
+  -- Programs that work by themselves. The installation writes the digests of their credentials.
+  create table auth.programs (
+    name text collate "C" primary key,
+    digest bytea not null
+  );
 `;

@@ -23,18 +23,23 @@ import { tokens } from './admin/tokens.ts';
 import { users } from './admin/users.ts';
 import { operatorCalls } from './operator-calls.ts';
 import { credentials } from './credentials.ts';
+import { programs } from './programs.ts';
 import { projects } from './projects.ts';
 import { references } from './references.ts';
 import { visibility } from './visibility.ts';
 
 const RECORD_SERVICES = ['calls', 'projects', 'entities'] as const;
+const OPERATED = [...RECORD_SERVICES, 'webhooks'] as const;
 
 /** The services that may call each RPC. */
 const FROM: From<AuthServiceService> = {
   authenticateKey: ['api-gateway'],
   authenticateToken: ['tool-gateway'],
   authenticateScimToken: ['tool-gateway'],
-  listCallerKeys: RECORD_SERVICES,
+  authenticateProgram: ['webhooks'],
+  listSettingsVersions: ['webhooks'],
+  recordProgramAction: ['webhooks'],
+  listCallerKeys: OPERATED,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
   getViewSettings: RECORD_SERVICES,
@@ -44,9 +49,9 @@ const FROM: From<AuthServiceService> = {
   grantProject: ['projects'],
   listProjectPeople: ['projects'],
   putProjectGrants: ['projects'],
-  recordAudit: RECORD_SERVICES,
-  checkOperator: RECORD_SERVICES,
-  recordRefusal: RECORD_SERVICES,
+  recordAudit: OPERATED,
+  checkOperator: OPERATED,
+  recordRefusal: OPERATED,
   recordKeyAction: ['api-gateway', ...RECORD_SERVICES],
   getRetention: ['calls'],
   beginErasure: ['calls'],
@@ -61,6 +66,7 @@ export function internalServices(context: Context) {
       ...references(context),
       ...projects(context),
       ...operatorCalls(context),
+      ...programs(context),
       ...operatorRpcs(context, { ...erasureStart, ...retention }),
     }),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),

@@ -10,6 +10,8 @@ import { visibilityVersion, visibleProjects } from '../store/projects.ts';
 import { VIEW_SETTINGS_VALID_MS } from '../view-settings.ts';
 import { invalidKey } from './credentials.ts';
 
+const VIEWERS = { organization: { rights: ['read'] }, program: { name: 'webhooks', token: 'one' } } as const;
+
 /** Tells services which projects a user may see, and which fields of calls an organization may see. */
 export function visibility({ db }: Context) {
   return {
@@ -27,8 +29,9 @@ export function visibility({ db }: Context) {
       return { version: Number(row.version) };
     }),
 
-    getViewSettings: rpc({ organization: { rights: ['read'] } }, async (_request, call) => {
-      const [row] = await db.read(callerScope(call), findViewSettings(call.identity.organization));
+    getViewSettings: rpc(VIEWERS, async (_request, call) => {
+      const scope = callerScope(call);
+      const [row] = await db.read(scope, findViewSettings(scope.organization));
       if (!row) throw invalidKey();
       return {
         allowedFields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],

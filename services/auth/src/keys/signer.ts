@@ -1,5 +1,11 @@
 import { invalid } from '@crs/kit/errors';
-import { signIdentity, type Identity, type OrganizationIdentity, type UserIdentity } from '@crs/kit/rpc/identity';
+import {
+  signIdentity,
+  type Identity,
+  type OrganizationIdentity,
+  type ProgramIdentity,
+  type UserIdentity,
+} from '@crs/kit/rpc/identity';
 import type { KeyRing } from './key-ring.ts';
 
 /** Longer than gateways cache a token (1 s) plus the longest request. */
@@ -25,7 +31,10 @@ export class Signer {
   }
 
   /** Signs a caller token for each service. @returns the tokens by service @throws ServiceError invalid_argument */
-  async signForServices(identity: OrganizationIdentity | UserIdentity, services: string[]): Promise<Record<string, string>> {
+  async signForServices(
+    identity: OrganizationIdentity | UserIdentity | ProgramIdentity,
+    services: string[],
+  ): Promise<Record<string, string>> {
     if (services.length === 0 || services.length > MAX_AUDIENCES || !services.every((name) => SERVICE_NAME.test(name))) {
       throw invalid('audiences', `must be 1 to ${MAX_AUDIENCES} names of services`);
     }

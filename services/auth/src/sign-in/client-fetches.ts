@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { SignInContext } from './context.ts';
 import { FetchPool } from './fetch-pool.ts';
-import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
+import { guardedFetch, GuardedFetchError } from '@crs/kit/http/guarded-fetch';
 import { forwardedAddress } from './request.ts';
 import { FETCHES, secondsToWaitOf } from './throttle.ts';
 

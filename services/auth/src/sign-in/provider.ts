@@ -18,7 +18,7 @@ import {
 import type { SignInContext } from './context.ts';
 import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
-import { GuardedFetchError } from './guarded-fetch.ts';
+import { GuardedFetchError } from '@crs/kit/http/guarded-fetch';
 import { ManagedAccess } from './managed/managed-access.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
 import { isTransient, renderBusy, renderError } from './page-error.ts';

@@ -48,16 +48,28 @@ export function findOrganization(organization: string): Statement<OrganizationRo
   };
 }
 
-const NAME = { name: column.text.orNull, isSuspended: column.boolean };
+const NAME = { name: column.text.orNull, createdAt: column.timestamp, isSuspended: column.boolean };
 
 /** No row if the organization doesn't exist, or its deletion has begun. */
 export function organizationExists(organization: string): Statement<column.RowOf<typeof NAME>> {
   return {
     name: 'organization_exists',
     row: NAME,
-    text: `select name, suspended_at is not null as "isSuspended" from auth.organizations
+    text: `select name, created_at as "createdAt", suspended_at is not null as "isSuspended" from auth.organizations
       where organization = $1 and erasing_at is null`,
     values: [organization],
+  };
+}
+
+const VERSION = { organization: column.text, version: column.integer };
+
+/** Lists the organizations whose view settings changed after a time, with their versions. */
+export function listSettingsVersions(since: Date): Statement<column.RowOf<typeof VERSION>> {
+  return {
+    name: 'list_settings_versions',
+    row: VERSION,
+    text: 'select organization, settings_version as version from auth.organizations where settings_changed_at > $1 and erasing_at is null',
+    values: [since],
   };
 }
 

@@ -4,7 +4,7 @@ import { eraseRpc } from '@crs/records/erasure';
 import type { RecordContext } from '@crs/records/record-service';
 import { eraseCalls, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
 import { eraseErasedCalls } from '../store/erasures.ts';
-import { feed } from '../store/feed.ts';
+import { feed, feedHeads } from '../store/feed.ts';
 import { requireUnheld } from './require-unheld.ts';
 
 /** Bounds how long readers wait for a transaction of deletions. */
@@ -28,7 +28,12 @@ export function erase(context: RecordContext) {
             all(FIRST_TEXT, feed.eraseChanges),
             all(FIRST_TEXT, eraseErasedCalls),
             once(() => locked((query) => eraseRest(query, organization))),
-            once(() => locked((query) => query(feed.erase(organization)))),
+            once(() =>
+              locked(async (query) => {
+                await query(feedHeads.erase(organization));
+                await query(feed.erase(organization));
+              }),
+            ),
           ];
         case 'projectId':
           return [

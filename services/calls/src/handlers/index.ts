@@ -5,6 +5,7 @@ import { CallsAdminServiceService } from '@crs/proto/crs/calls/v1/admin';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
+import { FeedHeadsServiceService } from '@crs/proto/crs/feeds/v1/feeds';
 import { PeopleServiceService } from '@crs/proto/crs/people/v1/people';
 import { beginErasure } from './begin-erasure.ts';
 import { erase } from './erase.ts';
@@ -14,6 +15,7 @@ import { getUserCall } from './get-user-call.ts';
 import { holds } from './holds.ts';
 import { imports } from './import-records.ts';
 import { listChanges } from './list-changes.ts';
+import { listFeedHeads } from './list-feed-heads.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
@@ -40,6 +42,7 @@ export function internalServices(context: RecordContext) {
       listProjectSegments: listProjectSegments(context),
     }),
     listChanges(context),
+    bind(FeedHeadsServiceService, ['webhooks'], { listFeedHeads: listFeedHeads(context) }),
     bind(RecordsService, ['api-gateway'], imports(context).forKeys),
   ];
 }

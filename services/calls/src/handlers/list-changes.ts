@@ -25,6 +25,7 @@ export function listChanges(context: RecordContext) {
         };
       },
     },
+    { name: 'webhooks', token: 'one' },
   );
 }
 

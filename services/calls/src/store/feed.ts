@@ -1,9 +1,12 @@
 import * as column from '@crs/kit/data/column';
 import { feedOf, type FeedPage } from '@crs/records/feed/feed';
+import { feedHeadsOf } from '@crs/records/feed/heads';
 import { callParameters, CALLS, type Seen } from './details.ts';
 
+export const feedHeads = feedHeadsOf('calls');
+
 /** The changes of calls. */
-export const feed = feedOf('calls', 'call', column.text);
+export const feed = feedOf('calls', 'call', column.text, feedHeads);
 
 const listWithDetails = feed.withDetails(CALLS, {
   columns: { nameSecret: column.bytes.orNull },

@@ -110,6 +110,32 @@ export interface AuthenticateTokenResponse_CallerTokensEntry {
   value: string;
 }
 
+export interface AuthenticateProgramRequest {
+  credential: string;
+  /** Absent: the token names no organization. */
+  organizationId?:
+    | string
+    | undefined;
+  /** The services that the program calls, such as `calls`: 1 to 10. */
+  audiences: string[];
+}
+
+export interface AuthenticateProgramResponse {
+  /**
+   * By audience. Each token carries the program and the organization, lives 30 seconds, and is accepted by its audience and by auth. None if the
+   * organization is suspended.
+   */
+  callerTokens: { [key: string]: string };
+  /** When the organization was created. A later organization of the same id is another one. Absent without an organization. */
+  organizationCreatedAt: Date | undefined;
+  suspended: boolean;
+}
+
+export interface AuthenticateProgramResponse_CallerTokensEntry {
+  key: string;
+  value: string;
+}
+
 export interface ListCallerKeysRequest {
 }
 
@@ -332,6 +358,30 @@ export interface RecordKeyActionRequest {
 }
 
 export interface RecordKeyActionResponse {
+}
+
+export interface RecordProgramActionRequest {
+  /** `webhook.disable`. */
+  action: string;
+  /** The object of the action; never a secret. */
+  target: string;
+}
+
+export interface RecordProgramActionResponse {
+}
+
+export interface ListSettingsVersionsRequest {
+  all: boolean;
+}
+
+export interface ListSettingsVersionsResponse {
+  versions: SettingsVersion[];
+}
+
+/** The version of an organization's view settings. */
+export interface SettingsVersion {
+  organizationId: string;
+  version: number;
 }
 
 /** An API key, without the key itself. */
@@ -1507,6 +1557,354 @@ export const AuthenticateTokenResponse_CallerTokensEntry: MessageFns<Authenticat
     return message;
   },
 };
+
+function createBaseAuthenticateProgramRequest(): AuthenticateProgramRequest {
+  return { credential: "", organizationId: undefined, audiences: [] };
+}
+
+export const AuthenticateProgramRequest: MessageFns<AuthenticateProgramRequest> = {
+  encode(message: AuthenticateProgramRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.credential !== "") {
+      writer.uint32(10).string(message.credential);
+    }
+    if (message.organizationId !== undefined) {
+      writer.uint32(18).string(message.organizationId);
+    }
+    for (const v of message.audiences) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateProgramRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateProgramRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.credential = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.organizationId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.audiences.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateProgramRequest {
+    return {
+      credential: isSet(object.credential) ? globalThis.String(object.credential) : "",
+      organizationId: isSet(object.organizationId)
+        ? globalThis.String(object.organizationId)
+        : isSet(object.organization_id)
+        ? globalThis.String(object.organization_id)
+        : undefined,
+      audiences: globalThis.Array.isArray(object?.audiences)
+        ? object.audiences.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: AuthenticateProgramRequest): unknown {
+    const obj: any = {};
+    if (message.credential !== "") {
+      obj.credential = message.credential;
+    }
+    if (message.organizationId !== undefined) {
+      obj.organizationId = message.organizationId;
+    }
+    if (message.audiences?.length) {
+      obj.audiences = message.audiences;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateProgramRequest>): AuthenticateProgramRequest {
+    return AuthenticateProgramRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateProgramRequest>): AuthenticateProgramRequest {
+    const message = createBaseAuthenticateProgramRequest();
+    message.credential = object.credential ?? "";
+    message.organizationId = object.organizationId ?? undefined;
+    message.audiences = object.audiences?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseAuthenticateProgramResponse(): AuthenticateProgramResponse {
+  return { callerTokens: {}, organizationCreatedAt: undefined, suspended: false };
+}
+
+export const AuthenticateProgramResponse: MessageFns<AuthenticateProgramResponse> = {
+  encode(message: AuthenticateProgramResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
+      AuthenticateProgramResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
+    });
+    if (message.organizationCreatedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.organizationCreatedAt), writer.uint32(18).fork()).join();
+    }
+    if (message.suspended !== false) {
+      writer.uint32(24).bool(message.suspended);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateProgramResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateProgramResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const entry1 = AuthenticateProgramResponse_CallerTokensEntry.decode(reader, reader.uint32());
+            if (entry1.value !== undefined) {
+              message.callerTokens[entry1.key] = entry1.value;
+            }
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.organizationCreatedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.suspended = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateProgramResponse {
+    return {
+      callerTokens: isObject(object.callerTokens)
+        ? (globalThis.Object.entries(object.callerTokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.caller_tokens)
+        ? (globalThis.Object.entries(object.caller_tokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      organizationCreatedAt: isSet(object.organizationCreatedAt)
+        ? fromJsonTimestamp(object.organizationCreatedAt)
+        : isSet(object.organization_created_at)
+        ? fromJsonTimestamp(object.organization_created_at)
+        : undefined,
+      suspended: isSet(object.suspended) ? globalThis.Boolean(object.suspended) : false,
+    };
+  },
+
+  toJSON(message: AuthenticateProgramResponse): unknown {
+    const obj: any = {};
+    if (message.callerTokens) {
+      const entries = globalThis.Object.entries(message.callerTokens) as [string, string][];
+      if (entries.length > 0) {
+        obj.callerTokens = {};
+        entries.forEach(([k, v]) => {
+          obj.callerTokens[k] = v;
+        });
+      }
+    }
+    if (message.organizationCreatedAt !== undefined) {
+      obj.organizationCreatedAt = message.organizationCreatedAt.toISOString();
+    }
+    if (message.suspended !== false) {
+      obj.suspended = message.suspended;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateProgramResponse>): AuthenticateProgramResponse {
+    return AuthenticateProgramResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateProgramResponse>): AuthenticateProgramResponse {
+    const message = createBaseAuthenticateProgramResponse();
+    message.callerTokens = (globalThis.Object.entries(object.callerTokens ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    message.organizationCreatedAt = object.organizationCreatedAt ?? undefined;
+    message.suspended = object.suspended ?? false;
+    return message;
+  },
+};
+
+function createBaseAuthenticateProgramResponse_CallerTokensEntry(): AuthenticateProgramResponse_CallerTokensEntry {
+  return { key: "", value: "" };
+}
+
+export const AuthenticateProgramResponse_CallerTokensEntry: MessageFns<AuthenticateProgramResponse_CallerTokensEntry> =
+  {
+    encode(
+      message: AuthenticateProgramResponse_CallerTokensEntry,
+      writer: BinaryWriter = new BinaryWriter(),
+    ): BinaryWriter {
+      if (message.key !== "") {
+        writer.uint32(10).string(message.key);
+      }
+      if (message.value !== "") {
+        writer.uint32(18).string(message.value);
+      }
+      return writer;
+    },
+
+    decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateProgramResponse_CallerTokensEntry {
+      const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+      const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+      if (previousRecursionDepth >= 100) {
+        throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      }
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+      try {
+        const end = length === undefined ? reader.len : reader.pos + length;
+        const message = createBaseAuthenticateProgramResponse_CallerTokensEntry();
+        while (reader.pos < end) {
+          const tag = reader.uint32();
+          switch (tag >>> 3) {
+            case 1: {
+              if (tag !== 10) {
+                break;
+              }
+
+              message.key = reader.string();
+              continue;
+            }
+            case 2: {
+              if (tag !== 18) {
+                break;
+              }
+
+              message.value = reader.string();
+              continue;
+            }
+          }
+          if ((tag & 7) === 4 || tag === 0) {
+            break;
+          }
+          reader.skip(tag & 7);
+        }
+        return message;
+      } finally {
+        (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      }
+    },
+
+    fromJSON(object: any): AuthenticateProgramResponse_CallerTokensEntry {
+      return {
+        key: isSet(object.key) ? globalThis.String(object.key) : "",
+        value: isSet(object.value) ? globalThis.String(object.value) : "",
+      };
+    },
+
+    toJSON(message: AuthenticateProgramResponse_CallerTokensEntry): unknown {
+      const obj: any = {};
+      if (message.key !== "") {
+        obj.key = message.key;
+      }
+      if (message.value !== "") {
+        obj.value = message.value;
+      }
+      return obj;
+    },
+
+    create(
+      base?: DeepPartial<AuthenticateProgramResponse_CallerTokensEntry>,
+    ): AuthenticateProgramResponse_CallerTokensEntry {
+      return AuthenticateProgramResponse_CallerTokensEntry.fromPartial(base ?? {});
+    },
+    fromPartial(
+      object: DeepPartial<AuthenticateProgramResponse_CallerTokensEntry>,
+    ): AuthenticateProgramResponse_CallerTokensEntry {
+      const message = createBaseAuthenticateProgramResponse_CallerTokensEntry();
+      message.key = object.key ?? "";
+      message.value = object.value ?? "";
+      return message;
+    },
+  };
 
 function createBaseListCallerKeysRequest(): ListCallerKeysRequest {
   return {};
@@ -4551,6 +4949,370 @@ export const RecordKeyActionResponse: MessageFns<RecordKeyActionResponse> = {
   },
 };
 
+function createBaseRecordProgramActionRequest(): RecordProgramActionRequest {
+  return { action: "", target: "" };
+}
+
+export const RecordProgramActionRequest: MessageFns<RecordProgramActionRequest> = {
+  encode(message: RecordProgramActionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.target !== "") {
+      writer.uint32(18).string(message.target);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordProgramActionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordProgramActionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.target = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RecordProgramActionRequest {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      target: isSet(object.target) ? globalThis.String(object.target) : "",
+    };
+  },
+
+  toJSON(message: RecordProgramActionRequest): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.target !== "") {
+      obj.target = message.target;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordProgramActionRequest>): RecordProgramActionRequest {
+    return RecordProgramActionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RecordProgramActionRequest>): RecordProgramActionRequest {
+    const message = createBaseRecordProgramActionRequest();
+    message.action = object.action ?? "";
+    message.target = object.target ?? "";
+    return message;
+  },
+};
+
+function createBaseRecordProgramActionResponse(): RecordProgramActionResponse {
+  return {};
+}
+
+export const RecordProgramActionResponse: MessageFns<RecordProgramActionResponse> = {
+  encode(_: RecordProgramActionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordProgramActionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordProgramActionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RecordProgramActionResponse {
+    return {};
+  },
+
+  toJSON(_: RecordProgramActionResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordProgramActionResponse>): RecordProgramActionResponse {
+    return RecordProgramActionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RecordProgramActionResponse>): RecordProgramActionResponse {
+    const message = createBaseRecordProgramActionResponse();
+    return message;
+  },
+};
+
+function createBaseListSettingsVersionsRequest(): ListSettingsVersionsRequest {
+  return { all: false };
+}
+
+export const ListSettingsVersionsRequest: MessageFns<ListSettingsVersionsRequest> = {
+  encode(message: ListSettingsVersionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.all !== false) {
+      writer.uint32(8).bool(message.all);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSettingsVersionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSettingsVersionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListSettingsVersionsRequest {
+    return { all: isSet(object.all) ? globalThis.Boolean(object.all) : false };
+  },
+
+  toJSON(message: ListSettingsVersionsRequest): unknown {
+    const obj: any = {};
+    if (message.all !== false) {
+      obj.all = message.all;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSettingsVersionsRequest>): ListSettingsVersionsRequest {
+    return ListSettingsVersionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSettingsVersionsRequest>): ListSettingsVersionsRequest {
+    const message = createBaseListSettingsVersionsRequest();
+    message.all = object.all ?? false;
+    return message;
+  },
+};
+
+function createBaseListSettingsVersionsResponse(): ListSettingsVersionsResponse {
+  return { versions: [] };
+}
+
+export const ListSettingsVersionsResponse: MessageFns<ListSettingsVersionsResponse> = {
+  encode(message: ListSettingsVersionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.versions) {
+      SettingsVersion.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSettingsVersionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSettingsVersionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.versions.push(SettingsVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListSettingsVersionsResponse {
+    return {
+      versions: globalThis.Array.isArray(object?.versions)
+        ? object.versions.map((e: any) => SettingsVersion.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ListSettingsVersionsResponse): unknown {
+    const obj: any = {};
+    if (message.versions?.length) {
+      obj.versions = message.versions.map((e) => SettingsVersion.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSettingsVersionsResponse>): ListSettingsVersionsResponse {
+    return ListSettingsVersionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSettingsVersionsResponse>): ListSettingsVersionsResponse {
+    const message = createBaseListSettingsVersionsResponse();
+    message.versions = object.versions?.map((e) => SettingsVersion.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSettingsVersion(): SettingsVersion {
+  return { organizationId: "", version: 0 };
+}
+
+export const SettingsVersion: MessageFns<SettingsVersion> = {
+  encode(message: SettingsVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organizationId !== "") {
+      writer.uint32(10).string(message.organizationId);
+    }
+    if (message.version !== 0) {
+      writer.uint32(16).uint32(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettingsVersion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettingsVersion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organizationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.version = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SettingsVersion {
+    return {
+      organizationId: isSet(object.organizationId)
+        ? globalThis.String(object.organizationId)
+        : isSet(object.organization_id)
+        ? globalThis.String(object.organization_id)
+        : "",
+      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
+    };
+  },
+
+  toJSON(message: SettingsVersion): unknown {
+    const obj: any = {};
+    if (message.organizationId !== "") {
+      obj.organizationId = message.organizationId;
+    }
+    if (message.version !== 0) {
+      obj.version = Math.round(message.version);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SettingsVersion>): SettingsVersion {
+    return SettingsVersion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettingsVersion>): SettingsVersion {
+    const message = createBaseSettingsVersion();
+    message.organizationId = object.organizationId ?? "";
+    message.version = object.version ?? 0;
+    return message;
+  },
+};
+
 function createBaseApiKey(): ApiKey {
   return {
     keyId: "",
@@ -5315,6 +6077,21 @@ export const AuthServiceService = {
       Buffer.from(AuthenticateScimTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AuthenticateScimTokenResponse => AuthenticateScimTokenResponse.decode(value),
   },
+  /**
+   * Exchanges the credential of a program that works by itself, such as webhooks, for caller tokens. Needs no identity: the credential is in the
+   * request. Unauthenticated: the credential is unknown. Not found: the organization doesn't exist, or its deletion has begun.
+   */
+  authenticateProgram: {
+    path: "/crs.auth.v1.AuthService/AuthenticateProgram" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AuthenticateProgramRequest): Buffer =>
+      Buffer.from(AuthenticateProgramRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AuthenticateProgramRequest => AuthenticateProgramRequest.decode(value),
+    responseSerialize: (value: AuthenticateProgramResponse): Buffer =>
+      Buffer.from(AuthenticateProgramResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AuthenticateProgramResponse => AuthenticateProgramResponse.decode(value),
+  },
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: {
     path: "/crs.auth.v1.AuthService/ListCallerKeys" as const,
@@ -5354,7 +6131,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations, and the program webhooks. */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
     requestStream: false as const,
@@ -5499,6 +6276,30 @@ export const AuthServiceService = {
       Buffer.from(RecordKeyActionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecordKeyActionResponse => RecordKeyActionResponse.decode(value),
   },
+  /** Lists the versions of the view settings that changed in the last 90 seconds, or all. Admits the program webhooks, for no organization. */
+  listSettingsVersions: {
+    path: "/crs.auth.v1.AuthService/ListSettingsVersions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSettingsVersionsRequest): Buffer =>
+      Buffer.from(ListSettingsVersionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListSettingsVersionsRequest => ListSettingsVersionsRequest.decode(value),
+    responseSerialize: (value: ListSettingsVersionsResponse): Buffer =>
+      Buffer.from(ListSettingsVersionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListSettingsVersionsResponse => ListSettingsVersionsResponse.decode(value),
+  },
+  /** Records in the audit trail what a program did to an organization by itself. Admits the program webhooks. */
+  recordProgramAction: {
+    path: "/crs.auth.v1.AuthService/RecordProgramAction" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RecordProgramActionRequest): Buffer =>
+      Buffer.from(RecordProgramActionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RecordProgramActionRequest => RecordProgramActionRequest.decode(value),
+    responseSerialize: (value: RecordProgramActionResponse): Buffer =>
+      Buffer.from(RecordProgramActionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RecordProgramActionResponse => RecordProgramActionResponse.decode(value),
+  },
   /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
   getRetention: {
     path: "/crs.auth.v1.AuthService/GetRetention" as const,
@@ -5543,6 +6344,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * the token is unknown or revoked.
    */
   authenticateScimToken: handleUnaryCall<AuthenticateScimTokenRequest, AuthenticateScimTokenResponse>;
+  /**
+   * Exchanges the credential of a program that works by itself, such as webhooks, for caller tokens. Needs no identity: the credential is in the
+   * request. Unauthenticated: the credential is unknown. Not found: the organization doesn't exist, or its deletion has begun.
+   */
+  authenticateProgram: handleUnaryCall<AuthenticateProgramRequest, AuthenticateProgramResponse>;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
   /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
@@ -5552,7 +6358,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * scope.
    */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations, and the program webhooks. */
   getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
@@ -5592,6 +6398,10 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   recordRefusal: handleUnaryCall<RecordRefusalRequest, RecordRefusalResponse>;
   /** Records in the audit trail what the key of the caller token did or attempted. Equal actions of a key within a minute share an entry. */
   recordKeyAction: handleUnaryCall<RecordKeyActionRequest, RecordKeyActionResponse>;
+  /** Lists the versions of the view settings that changed in the last 90 seconds, or all. Admits the program webhooks, for no organization. */
+  listSettingsVersions: handleUnaryCall<ListSettingsVersionsRequest, ListSettingsVersionsResponse>;
+  /** Records in the audit trail what a program did to an organization by itself. Admits the program webhooks. */
+  recordProgramAction: handleUnaryCall<RecordProgramActionRequest, RecordProgramActionResponse>;
   /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
   getRetention: handleUnaryCall<GetRetentionRequest, GetRetentionResponse>;
   /**
@@ -5660,6 +6470,25 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AuthenticateScimTokenResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Exchanges the credential of a program that works by itself, such as webhooks, for caller tokens. Needs no identity: the credential is in the
+   * request. Unauthenticated: the credential is unknown. Not found: the organization doesn't exist, or its deletion has begun.
+   */
+  authenticateProgram(
+    request: AuthenticateProgramRequest,
+    callback: (error: ServiceError | null, response: AuthenticateProgramResponse) => void,
+  ): ClientUnaryCall;
+  authenticateProgram(
+    request: AuthenticateProgramRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: AuthenticateProgramResponse) => void,
+  ): ClientUnaryCall;
+  authenticateProgram(
+    request: AuthenticateProgramRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: AuthenticateProgramResponse) => void,
+  ): ClientUnaryCall;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys(
     request: ListCallerKeysRequest,
@@ -5711,7 +6540,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations. */
+  /** Returns the current settings that decide how the caller's organization sees its records. Those in a caller token may be a second old. Unauthenticated: the organization's deletion has begun. Admits organizations, and the program webhooks. */
   getViewSettings(
     request: GetViewSettingsRequest,
     callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
@@ -5904,6 +6733,38 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecordKeyActionResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists the versions of the view settings that changed in the last 90 seconds, or all. Admits the program webhooks, for no organization. */
+  listSettingsVersions(
+    request: ListSettingsVersionsRequest,
+    callback: (error: ServiceError | null, response: ListSettingsVersionsResponse) => void,
+  ): ClientUnaryCall;
+  listSettingsVersions(
+    request: ListSettingsVersionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSettingsVersionsResponse) => void,
+  ): ClientUnaryCall;
+  listSettingsVersions(
+    request: ListSettingsVersionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSettingsVersionsResponse) => void,
+  ): ClientUnaryCall;
+  /** Records in the audit trail what a program did to an organization by itself. Admits the program webhooks. */
+  recordProgramAction(
+    request: RecordProgramActionRequest,
+    callback: (error: ServiceError | null, response: RecordProgramActionResponse) => void,
+  ): ClientUnaryCall;
+  recordProgramAction(
+    request: RecordProgramActionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RecordProgramActionResponse) => void,
+  ): ClientUnaryCall;
+  recordProgramAction(
+    request: RecordProgramActionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RecordProgramActionResponse) => void,
   ): ClientUnaryCall;
   /** Returns how long the organization keeps its calls. Not found: the organization's deletion has begun. Admits operators. */
   getRetention(

@@ -24,6 +24,20 @@ export const protobufPackage = "crs.feeds.v1";
 
 export const protobufFileName = "crs/feeds/v1/feeds.proto";
 
+export interface ListFeedHeadsRequest {
+  all: boolean;
+}
+
+export interface ListFeedHeadsResponse {
+  heads: FeedHead[];
+}
+
+/** The last position of a feed. It changes with each change of the feed. */
+export interface FeedHead {
+  organizationId: string;
+  position: number;
+}
+
 export interface ListChangesRequest {
   /** From an earlier response. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
   cursor?:
@@ -44,7 +58,11 @@ export interface ListChangesRequest {
   withoutRedacted: boolean;
   withoutClean: boolean;
   /** The `settings` with which another feed rendered its part of the same page. If this service knows others, it requests them again. */
-  settings?: string | undefined;
+  settings?:
+    | string
+    | undefined;
+  /** Without `cursor`: no change is listed, and the response's cursor is at the feed's end. */
+  atEnd: boolean;
 }
 
 export interface ListChangesResponse {
@@ -70,6 +88,229 @@ export interface ListChangesResponse {
   detailBytes: number;
 }
 
+function createBaseListFeedHeadsRequest(): ListFeedHeadsRequest {
+  return { all: false };
+}
+
+export const ListFeedHeadsRequest: MessageFns<ListFeedHeadsRequest> = {
+  encode(message: ListFeedHeadsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.all !== false) {
+      writer.uint32(8).bool(message.all);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListFeedHeadsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListFeedHeadsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListFeedHeadsRequest {
+    return { all: isSet(object.all) ? globalThis.Boolean(object.all) : false };
+  },
+
+  toJSON(message: ListFeedHeadsRequest): unknown {
+    const obj: any = {};
+    if (message.all !== false) {
+      obj.all = message.all;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListFeedHeadsRequest>): ListFeedHeadsRequest {
+    return ListFeedHeadsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListFeedHeadsRequest>): ListFeedHeadsRequest {
+    const message = createBaseListFeedHeadsRequest();
+    message.all = object.all ?? false;
+    return message;
+  },
+};
+
+function createBaseListFeedHeadsResponse(): ListFeedHeadsResponse {
+  return { heads: [] };
+}
+
+export const ListFeedHeadsResponse: MessageFns<ListFeedHeadsResponse> = {
+  encode(message: ListFeedHeadsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.heads) {
+      FeedHead.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListFeedHeadsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListFeedHeadsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.heads.push(FeedHead.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListFeedHeadsResponse {
+    return { heads: globalThis.Array.isArray(object?.heads) ? object.heads.map((e: any) => FeedHead.fromJSON(e)) : [] };
+  },
+
+  toJSON(message: ListFeedHeadsResponse): unknown {
+    const obj: any = {};
+    if (message.heads?.length) {
+      obj.heads = message.heads.map((e) => FeedHead.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListFeedHeadsResponse>): ListFeedHeadsResponse {
+    return ListFeedHeadsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListFeedHeadsResponse>): ListFeedHeadsResponse {
+    const message = createBaseListFeedHeadsResponse();
+    message.heads = object.heads?.map((e) => FeedHead.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseFeedHead(): FeedHead {
+  return { organizationId: "", position: 0 };
+}
+
+export const FeedHead: MessageFns<FeedHead> = {
+  encode(message: FeedHead, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organizationId !== "") {
+      writer.uint32(10).string(message.organizationId);
+    }
+    if (message.position !== 0) {
+      writer.uint32(16).uint64(message.position);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FeedHead {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFeedHead();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organizationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.position = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FeedHead {
+    return {
+      organizationId: isSet(object.organizationId)
+        ? globalThis.String(object.organizationId)
+        : isSet(object.organization_id)
+        ? globalThis.String(object.organization_id)
+        : "",
+      position: isSet(object.position) ? globalThis.Number(object.position) : 0,
+    };
+  },
+
+  toJSON(message: FeedHead): unknown {
+    const obj: any = {};
+    if (message.organizationId !== "") {
+      obj.organizationId = message.organizationId;
+    }
+    if (message.position !== 0) {
+      obj.position = Math.round(message.position);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FeedHead>): FeedHead {
+    return FeedHead.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FeedHead>): FeedHead {
+    const message = createBaseFeedHead();
+    message.organizationId = object.organizationId ?? "";
+    message.position = object.position ?? 0;
+    return message;
+  },
+};
+
 function createBaseListChangesRequest(): ListChangesRequest {
   return {
     cursor: undefined,
@@ -81,6 +322,7 @@ function createBaseListChangesRequest(): ListChangesRequest {
     withoutRedacted: false,
     withoutClean: false,
     settings: undefined,
+    atEnd: false,
   };
 }
 
@@ -112,6 +354,9 @@ export const ListChangesRequest: MessageFns<ListChangesRequest> = {
     }
     if (message.settings !== undefined) {
       writer.uint32(74).string(message.settings);
+    }
+    if (message.atEnd !== false) {
+      writer.uint32(80).bool(message.atEnd);
     }
     return writer;
   },
@@ -201,6 +446,14 @@ export const ListChangesRequest: MessageFns<ListChangesRequest> = {
             message.settings = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.atEnd = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -244,6 +497,11 @@ export const ListChangesRequest: MessageFns<ListChangesRequest> = {
         ? globalThis.Boolean(object.without_clean)
         : false,
       settings: isSet(object.settings) ? globalThis.String(object.settings) : undefined,
+      atEnd: isSet(object.atEnd)
+        ? globalThis.Boolean(object.atEnd)
+        : isSet(object.at_end)
+        ? globalThis.Boolean(object.at_end)
+        : false,
     };
   },
 
@@ -276,6 +534,9 @@ export const ListChangesRequest: MessageFns<ListChangesRequest> = {
     if (message.settings !== undefined) {
       obj.settings = message.settings;
     }
+    if (message.atEnd !== false) {
+      obj.atEnd = message.atEnd;
+    }
     return obj;
   },
 
@@ -293,6 +554,7 @@ export const ListChangesRequest: MessageFns<ListChangesRequest> = {
     message.withoutRedacted = object.withoutRedacted ?? false;
     message.withoutClean = object.withoutClean ?? false;
     message.settings = object.settings ?? undefined;
+    message.atEnd = object.atEnd ?? false;
     return message;
   },
 };
@@ -542,7 +804,7 @@ export const FeedServiceService = {
   /**
    * Returns a page of changes, in commit order. Each record occurs once, at its latest change. The gateway must request the caller token after the
    * client's request has arrived, so that no page is rendered with older settings than an earlier page. Admits organizations; projects needs the
-   * write surface.
+   * write surface. That of calls also admits the program webhooks, without details.
    */
   listChanges: {
     path: "/crs.feeds.v1.FeedService/ListChanges" as const,
@@ -559,7 +821,7 @@ export interface FeedServiceServer extends UntypedServiceImplementation {
   /**
    * Returns a page of changes, in commit order. Each record occurs once, at its latest change. The gateway must request the caller token after the
    * client's request has arrived, so that no page is rendered with older settings than an earlier page. Admits organizations; projects needs the
-   * write surface.
+   * write surface. That of calls also admits the program webhooks, without details.
    */
   listChanges: handleUnaryCall<ListChangesRequest, ListChangesResponse>;
 }
@@ -568,7 +830,7 @@ export interface FeedServiceClient extends Client {
   /**
    * Returns a page of changes, in commit order. Each record occurs once, at its latest change. The gateway must request the caller token after the
    * client's request has arrived, so that no page is rendered with older settings than an earlier page. Admits organizations; projects needs the
-   * write surface.
+   * write surface. That of calls also admits the program webhooks, without details.
    */
   listChanges(
     request: ListChangesRequest,
@@ -593,6 +855,55 @@ export const FeedServiceClient = makeGenericClientConstructor(
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): FeedServiceClient;
   service: typeof FeedServiceService;
+  serviceName: string;
+};
+
+/** The heads of all organizations' feeds. Only calls has them. */
+export type FeedHeadsServiceService = typeof FeedHeadsServiceService;
+export const FeedHeadsServiceService = {
+  /** Lists the feeds that may have moved in the last 90 seconds, or all, with their positions. Admits the program webhooks, for no organization. */
+  listFeedHeads: {
+    path: "/crs.feeds.v1.FeedHeadsService/ListFeedHeads" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListFeedHeadsRequest): Buffer => Buffer.from(ListFeedHeadsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListFeedHeadsRequest => ListFeedHeadsRequest.decode(value),
+    responseSerialize: (value: ListFeedHeadsResponse): Buffer =>
+      Buffer.from(ListFeedHeadsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListFeedHeadsResponse => ListFeedHeadsResponse.decode(value),
+  },
+} as const;
+
+export interface FeedHeadsServiceServer extends UntypedServiceImplementation {
+  /** Lists the feeds that may have moved in the last 90 seconds, or all, with their positions. Admits the program webhooks, for no organization. */
+  listFeedHeads: handleUnaryCall<ListFeedHeadsRequest, ListFeedHeadsResponse>;
+}
+
+export interface FeedHeadsServiceClient extends Client {
+  /** Lists the feeds that may have moved in the last 90 seconds, or all, with their positions. Admits the program webhooks, for no organization. */
+  listFeedHeads(
+    request: ListFeedHeadsRequest,
+    callback: (error: ServiceError | null, response: ListFeedHeadsResponse) => void,
+  ): ClientUnaryCall;
+  listFeedHeads(
+    request: ListFeedHeadsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListFeedHeadsResponse) => void,
+  ): ClientUnaryCall;
+  listFeedHeads(
+    request: ListFeedHeadsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListFeedHeadsResponse) => void,
+  ): ClientUnaryCall;
+}
+
+export const FeedHeadsServiceClient = makeGenericClientConstructor(
+  FeedHeadsServiceService,
+  "crs.feeds.v1.FeedHeadsService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): FeedHeadsServiceClient;
+  service: typeof FeedHeadsServiceService;
   serviceName: string;
 };
 
@@ -633,6 +944,17 @@ function fromJsonTimestamp(o: any): Date {
   } else {
     return fromTimestamp(Timestamp.fromJSON(o));
   }
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 function isSet(value: any): boolean {

@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
-import { GuardedFetchError } from '../guarded-fetch.ts';
+import { GuardedFetchError } from '@crs/kit/http/guarded-fetch';
 
 /** Tells the user why the sign-in through the organization's provider failed. */
 export const MESSAGES = {

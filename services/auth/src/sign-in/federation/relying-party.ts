@@ -2,7 +2,7 @@ import * as oidc from 'openid-client';
 import { unstorable } from '@crs/kit/text';
 import type { ProviderHost } from '../../config.ts';
 import { FetchesBusy, isBusy, type FetchPool } from '../fetch-pool.ts';
-import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../guarded-fetch.ts';
+import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '@crs/kit/http/guarded-fetch';
 import { providerFault } from './refusals.ts';
 
 /** The limit of the OpenID Connect standard, in characters. */

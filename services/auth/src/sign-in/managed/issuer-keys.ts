@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import type { SignInContext } from '../context.ts';
 import { allowedHosts } from '../federation/relying-party.ts';
 import { FetchPool } from '../fetch-pool.ts';
-import { guardedFetch } from '../guarded-fetch.ts';
+import { guardedFetch } from '@crs/kit/http/guarded-fetch';
 
 /** An issuer's published metadata and keys. */
 interface Published {

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:https';
 import { Socket, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { selfSigned } from '@crs/testing/certificate';
-import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
+import { selfSigned } from '../../../testing/src/certificate.ts';
+import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../src/http/guarded-fetch.ts';
 import { REFUSED_V4, REFUSED_V6, flat, spellings, spellingsOfV6 } from './_addresses.ts';
 
 const PUBLIC = '93.184.215.14';

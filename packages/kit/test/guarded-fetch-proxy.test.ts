@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { selfSigned } from '@crs/testing/certificate';
-import { INHERITED } from '@crs/testing/inherited';
-import { guardedFetch, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
+import { selfSigned } from '../../../testing/src/certificate.ts';
+import { INHERITED } from '../../../testing/src/inherited.ts';
+import { guardedFetch, type GuardedFetchOptions } from '../src/http/guarded-fetch.ts';
 
 const NAME = 'client.example';
 const certificate = selfSigned(NAME);
@@ -76,7 +76,7 @@ it('an allowed host is reached directly, not through the proxy', async () => {
 it('proxy settings in the environment are ignored', async () => {
   const script = `
     import net from 'node:net';
-    import { guardedFetch } from ${JSON.stringify(new URL('../src/sign-in/guarded-fetch.ts', import.meta.url).href)};
+    import { guardedFetch } from ${JSON.stringify(new URL('../src/http/guarded-fetch.ts', import.meta.url).href)};
     net.Socket.prototype.connect = function (...given) {
       const options = given.flat()[0];
       console.log(options.host, options.port);

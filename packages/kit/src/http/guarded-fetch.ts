@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import type { IncomingMessage } from 'node:http';
+import { request as requestByHttp, type IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -10,6 +10,12 @@ export interface GuardedFetchOptions {
   body?: string;
   /** `host:port` entries that may be at any port and any address. Their certificates are still checked. */
   allowHosts?: readonly string[];
+  /** Whether URLs of allowed hosts may be `http` if they are on this machine. */
+  httpOnLoopback?: boolean;
+  /** By default 2 s. */
+  timeoutMs?: number;
+  /** Whether to return once the status is known, whatever it is, without the body. */
+  statusOnly?: boolean;
   /** Proxy for all other hosts. It resolves names itself, so it must refuse internal addresses, too. */
   proxyUrl?: string | undefined;
   /** Certificate authorities (PEM) that replace the usual ones. `CRS_TRUSTED_CERTIFICATES` adds authorities for the whole process. */
@@ -32,7 +38,7 @@ export class GuardedFetchError extends Error {
   }
 }
 
-/** Bounds a whole fetch. A user waits for it, and it occupies a place of a small pool: see `fetch-pool.ts`. */
+/** Bounds a whole fetch. A user of the sign-in waits for it, and it occupies a place of a small pool. */
 const TIMEOUT_MS = 2_000;
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -50,40 +56,49 @@ const UNSHARED = { keepAlive: false, maxCachedSessions: 0 };
 const agent = new Agent(UNSHARED);
 
 /**
- * Fetches an untrusted URL, such as that of a client's metadata document, within 2 s. The URL must be https at port 443 of a public address.
- * Redirects and bodies above 16 KiB are refused. The name is resolved once, and the connection goes to an address that was checked, so that
+ * Fetches an untrusted URL, such as that of a client's metadata document. The URL must be https at port 443 of a public address. Redirects aren't
+ * followed, and bodies above 16 KiB are refused. The name is resolved once, and the connection goes to an address that was checked, so that
  * a later DNS response has no effect.
  * @throws GuardedFetchError
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Response> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const { timeoutMs = TIMEOUT_MS } = options;
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
     const target = parseTarget(url, options);
     return await send(target, await addressesOf(target, options, signal), options, signal);
   } catch (error) {
     if (error instanceof GuardedFetchError && !signal.aborted) throw error;
-    if (signal.aborted) throw new GuardedFetchError(`took longer than ${TIMEOUT_MS} ms`, error);
+    if (signal.aborted) throw new GuardedFetchError(`took longer than ${timeoutMs} ms`, error);
     // Never the message of a network or TLS error, which may contain an address.
     const { code } = error as NodeJS.ErrnoException;
     throw new GuardedFetchError(`the exchange failed${code ? ` (${code})` : ''}`, error);
   }
 }
 
+/** @throws GuardedFetchError if `guardedFetch` would refuse the URL whatever its name resolves to */
+export function requireFetchable(url: string, options: GuardedFetchOptions): void {
+  const { host, isAllowed } = parseTarget(url, options);
+  if (isIP(host) !== 0 && !isAllowed && !isPublic(host)) throw new GuardedFetchError(`${host} is not a public address`);
+}
+
 type Target = ReturnType<typeof parseTarget>;
 
-function parseTarget(text: string, { allowHosts = [], proxyUrl }: GuardedFetchOptions) {
+function parseTarget(text: string, { allowHosts = [], proxyUrl, httpOnLoopback = false }: GuardedFetchOptions) {
   const url = URL.parse(text);
   if (!url) throw new GuardedFetchError('not a URL');
-  if (url.protocol !== 'https:') throw new GuardedFetchError('the URL is not https');
+  const isHttp = url.protocol === 'http:' && httpOnLoopback;
+  if (url.protocol !== 'https:' && !isHttp) throw new GuardedFetchError('the URL is not https');
   if (url.username !== '' || url.password !== '') throw new GuardedFetchError('the URL has credentials');
   if (text.includes('#')) throw new GuardedFetchError('the URL has a fragment');
   if (url.hostname.endsWith('.')) throw new GuardedFetchError('the host ends in a dot');
-  const port = url.port === '' ? 443 : Number(url.port);
+  const port = Number(url.port || (isHttp ? 80 : 443));
   const isAllowed = allowHosts.some((allowed) => allowed.toLowerCase() === `${url.hostname}:${port}`);
-  if (port !== 443 && !isAllowed) throw new GuardedFetchError(`port ${port} is not 443`);
   // `URL` has normalized IP addresses, such as 0x7f.1.
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  return { host, port, path: url.pathname + url.search, isAllowed, proxyUrl: isAllowed ? undefined : proxyUrl };
+  if (isHttp && !(isAllowed && isLoopback(host))) throw new GuardedFetchError('the URL is not https');
+  if (port !== 443 && !isAllowed) throw new GuardedFetchError(`port ${port} is not 443`);
+  return { host, port, path: url.pathname + url.search, isHttp, isAllowed, proxyUrl: isAllowed ? undefined : proxyUrl };
 }
 
 async function addressesOf(
@@ -120,30 +135,33 @@ function isPublic(address: string): boolean {
   return !CLOUD_SERVICES.some((range) => parsed.match(range));
 }
 
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || (isIP(host) !== 0 && ipaddr.parse(host).range() === 'loopback');
+}
+
 async function send(
-  { host, port, path, proxyUrl }: Target,
+  { host, port, path, isHttp, proxyUrl }: Target,
   addresses: string[],
-  { method = 'GET', headers = {}, body, ca }: GuardedFetchOptions,
+  { method = 'GET', headers = {}, body, ca, statusOnly = false }: GuardedFetchOptions,
   signal: AbortSignal,
 ): Promise<Response> {
   const checked = addresses.map((address) => ({ address, family: isIP(address) }));
   const pinned: LookupFunction = (_host, { all }, callback) =>
     all ? callback(null, checked) : callback(null, checked[0]!.address, checked[0]!.family);
-  const outgoing = request({
-    host,
-    port,
-    path,
-    method,
-    // A small compressed body could expand without limit.
-    headers: { accept: 'application/json', ...headers, 'accept-encoding': 'identity' },
-    ...(proxyUrl === undefined
-      ? { lookup: pinned, agent }
-      : { agent: new Agent({ ...UNSHARED, proxyEnv: { HTTPS_PROXY: proxyUrl } }) }),
-    ca,
-    // Overrides `NODE_TLS_REJECT_UNAUTHORIZED`.
-    rejectUnauthorized: true,
-    signal,
-  });
+  // A small compressed body could expand without limit.
+  const allHeaders = { accept: 'application/json', ...headers, 'accept-encoding': 'identity' };
+  const shared = { host, port, path, method, headers: allHeaders, signal };
+  const outgoing = isHttp
+    ? requestByHttp({ ...shared, agent: false })
+    : request({
+        ...shared,
+        ...(proxyUrl === undefined
+          ? { lookup: pinned, agent }
+          : { agent: new Agent({ ...UNSHARED, proxyEnv: { HTTPS_PROXY: proxyUrl } }) }),
+        ca,
+        // Overrides `NODE_TLS_REJECT_UNAUTHORIZED`.
+        rejectUnauthorized: true,
+      });
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve).on('error', reject);
@@ -151,7 +169,7 @@ async function send(
       outgoing.on('close', () => reject(new Error('closed without an answer')));
       outgoing.end(body);
     });
-    return await receive(response);
+    return statusOnly ? new Response(null, { status: response.statusCode ?? 0 }) : await receive(response);
   } finally {
     outgoing.destroy();
   }

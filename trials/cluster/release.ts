@@ -7,7 +7,9 @@ import { encryptDatabase } from './database.ts';
 import { say } from './report.ts';
 
 /** The arguments of helm for an installation or upgrade, except for the image. */
-export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
+export const VALUES = ['charts/call-research/examples/trial.yaml', 'trials/cluster/values.yaml', process.env['VALUES']].flatMap(
+  (file) => (file === undefined ? [] : ['--values', file]),
+);
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const NEXT_IMAGE = process.env['NEXT_IMAGE'] ?? IMAGE;
 /** The arguments of helm for `charts/backends`. */

@@ -88,9 +88,10 @@ function template(organization: string, turns: number): object {
   };
 }
 
+/** Gives the oldest calls the first positions. */
 async function seedFeed(client: pg.Client, organization: string): Promise<void> {
   const { rowCount } = await client.query(
-    `insert into calls.changes select organization, call_id, row_number() over (order by call_id), updated_at, false from calls.calls
+    `insert into calls.changes select organization, call_id, row_number() over (order by created_at), updated_at, false from calls.calls
       where organization = $1`,
     [organization],
   );

@@ -1,6 +1,7 @@
 /** Access to the cluster under test: its names, and the commands kubectl, helm and `crs`. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { say } from './report.ts';
 
 export const NAMESPACE = process.env['NAMESPACE'] ?? 'crs-scenario';
@@ -9,6 +10,7 @@ export const RELEASE = 'crs';
 export const NAME = 'crs-call-research';
 /** The kubelet takes up to a minute and a half to update the files of pods. */
 export const KUBELET_MS = 120_000;
+const FORWARDED_TIMEOUT_MS = 60_000;
 export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
 
 interface Options {
@@ -67,7 +69,23 @@ export async function addressOf(gateway: string): Promise<string> {
   await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(service) });
   const node = 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}';
   const [address] = (await run('kubectl', ['get', 'nodes', '--output', node])).trim().split(' ');
-  return `http://${address}:${(await read(name)).spec.ports[0]!.nodePort}`;
+  const origin = `http://${address}:${(await read(name)).spec.ports[0]!.nodePort}`;
+  await untilForwarded(origin);
+  return origin;
+}
+
+/** Waits for a response of any kind: kube-proxy forwards a new port after a moment. */
+async function untilForwarded(origin: string): Promise<void> {
+  const deadline = Date.now() + FORWARDED_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await (await fetch(origin)).body?.cancel();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await sleep(500);
+    }
+  }
 }
 
 /** Returns the objects of a kind, in the JSON of the Kubernetes API. */

@@ -43,7 +43,7 @@ const CONNECTIONS: { from: string; allowed: string[]; blocked: string[] }[] = [
 const PROBE = `
 const connect = (target) => new Promise((resolve) => {
   const [host, port] = target.split(':');
-  const socket = require('node:net').connect({ host, port: Number(port), timeout: 2000 });
+  const socket = require('node:net').connect({ host, port: Number(port), timeout: 10_000 });
   socket.on('connect', () => { socket.destroy(); resolve([target, true]); });
   socket.on('timeout', () => { socket.destroy(); resolve([target, false]); });
   socket.on('error', () => resolve([target, false]));
@@ -90,5 +90,5 @@ async function startUnrelatedPod(): Promise<void> {
   };
   await kubectl(['delete', 'pod', 'unrelated', '--ignore-not-found', '--grace-period=1']);
   await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(manifest) });
-  await kubectl(['wait', '--for=condition=Ready', 'pod/unrelated', '--timeout=60s']);
+  await kubectl(['wait', '--for=condition=Ready', 'pod/unrelated', '--timeout=5m']);
 }

@@ -1,7 +1,7 @@
 /** Generates requests of `PUT`, `PATCH` and `DELETE /v1/calls/{call_id}`. */
 import fc from 'fast-check';
 import { SCARCE_DELETIONS, type RecordKey } from './record-keys.ts';
-import { callProperties, IDS, NO_OBJECTS } from './record-lines.ts';
+import { callProperties, IDS, isHeld, leavesProject, NO_OBJECTS } from './record-lines.ts';
 import { firstParts, headers, mediaTypes, NOT_FOUND, refusal, type Head, type RecordRequest } from './record-parts.ts';
 import { bad, good, mostly, open, outcomes, type Part } from './request.ts';
 
@@ -31,6 +31,7 @@ function ids(known: { kept: string[]; changing: string[] }, malformed: string, w
   const usual = fc.oneof(
     { arbitrary: fc.constantFrom(...IDS.kept).map((id) => ({ id, fault: undefined, success: known.kept })), weight: 4 },
     { arbitrary: fc.constantFrom(...IDS.changing).map((id) => ({ id, fault: undefined, success: known.changing })), weight: 4 },
+    { arbitrary: fc.constantFrom(...IDS.held).map((id) => ({ id, fault: undefined, success: known.changing })), weight: 2 },
     ...(withAbsent ? [fc.constantFrom(...IDS.absent, 'only_north', 'only_south').map((id) => ({ id, fault: NOT_FOUND, success: [] as string[] }))] : []),
   ); // prettier-ignore
   return mostly(
@@ -49,12 +50,14 @@ function isForeign(id: string, { organization }: RecordKey): boolean {
 interface Body extends Part<string | Buffer> {
   /** What finds the fault: the form of the properties, or a look-up of what they name. Absent: the gateway, which doesn't know the properties. */
   by?: 'form' | 'look-up';
+  properties?: Record<string, unknown>;
 }
 
 const callBodies = mostly<Body>(
   4,
   callProperties.map(({ value, fault, isLookUp }): Body => ({
     value: JSON.stringify(value),
+    properties: value,
     ...(fault !== undefined && { fault: refusal(400), by: isLookUp ? 'look-up' : 'form' }),
   })),
   fc.constantFrom('', ' ', ...NO_OBJECTS).map((value) => bad<string | Buffer>(value, refusal(400))),
@@ -82,7 +85,11 @@ function oneCall(api: string, head: Head, method: 'PUT' | 'PATCH', chosen: Retur
       const isLate = method === 'PATCH' && (body.by === 'look-up' || (body.by === 'form' && MALFORMED.includes(id)));
       if (!isLate) parts.push(body);
       if (isUnknown) parts.push(bad(null, fault));
-      if (isLate) parts.push(open(null, ...success.filter((outcome) => outcome === NOT_FOUND)), body);
+      const isKept = isHeld(id, head.credential.organization);
+      const isNotFound = (outcome: string) => outcome === NOT_FOUND && !isKept;
+      const isStored = (outcome: string) => outcome.startsWith('200');
+      if (isLate) parts.push(open(null, ...success.filter(isNotFound)), body);
+      if (isKept && leavesProject(body.properties ?? {}, method === 'PATCH')) parts.push(bad(null, refusal(409)));
       return {
         route: `${method} /v1/calls/{call_id}`,
         method,
@@ -90,7 +97,10 @@ function oneCall(api: string, head: Head, method: 'PUT' | 'PATCH', chosen: Retur
         headers: headers(api, head, type.value),
         body: body.value,
         credential: head.credential,
-        expected: outcomes(parts, id.startsWith('only_') ? ['200 merged', '200 unchanged'] : success),
+        expected: outcomes(
+          parts,
+          id.startsWith('only_') ? ['200 merged', '200 unchanged'] : isKept ? success.filter(isStored) : success,
+        ),
       };
     });
 }
@@ -109,6 +119,7 @@ export function deletions(api: string, head: Head): fc.Arbitrary<RecordRequest> 
   const paths = fc.constantFrom(
     ...IDS.changing,
     ...IDS.absent,
+    ...IDS.held,
     `only_${head.credential.organization === 'north' ? 'south' : 'north'}`,
     ...MALFORMED,
   );
@@ -117,7 +128,8 @@ export function deletions(api: string, head: Head): fc.Arbitrary<RecordRequest> 
     const isMalformed = MALFORMED.includes(id);
     if (head.credential.organization === SCARCE_DELETIONS.organization && !isMalformed)
       parts.push(open(null, '429 rate_limited'));
-    if (!IDS.changing.includes(id)) parts.push(bad(null, NOT_FOUND));
+    if (isHeld(id, head.credential.organization)) parts.push(bad(null, refusal(409)));
+    else if (![...IDS.changing, ...IDS.held].includes(id)) parts.push(bad(null, NOT_FOUND));
     return {
       route: 'DELETE /v1/calls/{call_id}',
       method: 'DELETE',

@@ -2,7 +2,7 @@
 import type { Connection } from '@crs/crs/connection';
 import { createKey } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
-import { entityIdOf, IDS } from './record-lines.ts';
+import { entityIdOf, HOLD, IDS } from './record-lines.ts';
 import { EMAILS, PROJECTS } from './records.ts';
 import type { Credential } from './request.ts';
 
@@ -18,9 +18,11 @@ export const SCARCE_DELETIONS = { organization: 'south', limit: 2 };
 
 const PLENTY = { requests: 900_000_000, period_seconds: 3_600 };
 
-/** Fills the organizations. @returns their keys */
+/** Fills the organizations, and puts calls of one on legal hold. @returns their keys */
 export async function createRecordKeys(operator: Connection): Promise<RecordKey[]> {
   await load(operator, ORGANIZATIONS.flatMap(recordsOf));
+  const hold = { label: 'Fuzz', projectId: undefined, callIds: IDS.held };
+  await operator.calls.createHold(hold, await operator.operator(HOLD.organization));
   const key = async (organization: string, rights: string[], networks: string[] = []): Promise<RecordKey> => ({
     name: `a key of ${organization} for ${rights.join()}`,
     header: `Bearer ${await createKey(operator, organization, { rights, networks })}`,
@@ -50,6 +52,7 @@ function recordsOf(organization: string): object[] {
     ...[EMAILS.ann, EMAILS.bob].map((email) => ({ type: 'user', organization, email, name: email })),
     ...PROJECTS.map((id) => ({ type: 'project', organization, id, name: `mark-${organization}` })),
     ...[...IDS.kept, `only_${organization}`].map((id) => ({ type: 'call', organization, id, summary: `mark-${organization}` })),
+    ...IDS.held.map((id) => ({ type: 'call', organization, id, project_id: HOLD.project, summary: `mark-${organization}` })),
     ...IDS.kept.map((id) => ({
       type: 'entity',
       organization,

@@ -7,12 +7,25 @@ import { anyJson, text } from './values.ts';
 /** A value that is part of texts, and that no response may repeat. */
 const MARK = 'mark-of-a-value';
 
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}_${n}`);
 /**
  * Ids of calls, the same in each organization. Kept ones are stored, and never deleted. Changing ones may or may not be stored. Absent ones are
- * never stored.
+ * never stored. Held ones are on legal hold in one organization, and changing in the other.
  */
-const numbered = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}_${n}`);
-export const IDS = { kept: numbered('kept', 20), changing: numbered('changing', 8), absent: numbered('absent', 8) };
+export const IDS = {
+  kept: numbered('kept', 20),
+  changing: numbered('changing', 8),
+  absent: numbered('absent', 8),
+  held: numbered('held', 4),
+};
+/** The organization with the legal hold, and the project of the held calls. */
+export const HOLD = { organization: 'north', project: PROJECTS[0]! };
+export const isHeld = (id: string, organization: string | undefined) =>
+  organization === HOLD.organization && id.startsWith('held_');
+/** Whether a held call would leave its project if it were stored with these properties. A merge keeps what is absent. */
+export function leavesProject({ project_id: project }: Record<string, unknown>, isMerge: boolean): boolean {
+  return project === undefined ? !isMerge : typeof project !== 'string' || project.toLowerCase() !== HOLD.project;
+}
 export const entityIdOf = (id: string) => {
   const [name, n] = id.split('_') as [keyof typeof IDS, string];
   return `0000000${Object.keys(IDS).indexOf(name)}-2222-4333-8444-${n.padStart(12, '0')}`;
@@ -133,23 +146,34 @@ export function lines(organization: string, other: string, mayStore: boolean): f
     ...more,
     value: JSON.stringify(part.value),
   });
-  const wholeIds = fc.constantFrom(...IDS.kept, ...IDS.changing, ...(mayStore ? [] : IDS.absent));
+  const isKept = (id: string) => id.startsWith('kept') || isHeld(id, organization);
+  const refusedMove = (id: string, properties: Record<string, unknown>, isMerge: boolean) =>
+    isHeld(id, organization) && leavesProject(properties, isMerge) ? { fault: 'project_id' } : {};
+  const wholeIds = fc.constantFrom(...IDS.kept, ...IDS.changing, ...IDS.held, ...(mayStore ? [] : IDS.absent));
   const whole = fc
     .tuple(own, wholeIds, callProperties)
     .map(([head, id, { value, ...part }]) =>
-      line({ ...part, value: withFirst({ type: 'call', ...head, id }, value) }, { type: 'call' }),
+      line(
+        { ...refusedMove(id, value, false), ...part, value: withFirst({ type: 'call', ...head, id }, value) },
+        { type: 'call' },
+      ),
     );
   const merges = fc
-    .tuple(own, fc.constantFrom(...IDS.kept, ...IDS.changing, ...IDS.absent), callProperties)
-    .map(([head, id, { value, fault }]) => {
+    .tuple(own, fc.constantFrom(...IDS.kept, ...IDS.changing, ...IDS.absent, ...IDS.held), callProperties)
+    .map(([head, id, { value, fault = refusedMove(id, value, true).fault }]) => {
       const merged = withFirst({ type: 'call', ...head, id, merge: true }, value);
       // The record's absence may be found first.
-      const field = id.startsWith('kept') ? fault : '?';
-      return line(fault !== undefined ? bad(merged, field!) : stored(id, merged, mayStore), { type: 'call' });
+      const field = isKept(id) ? fault : '?';
+      if (fault !== undefined) return line(bad(merged, field!), { type: 'call' });
+      return line(isKept(id) ? good(merged) : stored(id, merged, mayStore), { type: 'call' });
     });
   const deletions = fc
-    .tuple(fc.constantFrom('call', 'entity'), own, fc.constantFrom(...IDS.changing, ...IDS.absent))
-    .map(([type, head, id]) => line(good({ type, ...head, id: idOf(type, id), deleted: true }), { type, deletes: true }));
+    .tuple(fc.constantFrom('call', 'entity'), own, fc.constantFrom(...IDS.changing, ...IDS.absent, ...IDS.held))
+    .map(([type, head, id]) => {
+      const record = { type, ...head, id: idOf(type, id), deleted: true };
+      const isRefused = type === 'call' && isHeld(id, organization);
+      return line(isRefused ? bad(record, 'deleted') : good(record), { type, deletes: true });
+    });
   const entities = fc
     .tuple(own, fc.constantFrom(...IDS.kept, ...IDS.changing, ...IDS.absent), fc.boolean(), someText)
     .map(([head, id, isMerge, name]) => {

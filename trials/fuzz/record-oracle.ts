@@ -22,6 +22,8 @@ export function examineRecords(request: RecordRequest, response: WireResponse): 
   if (!/^[0-9a-f]{32}$/.test(headers.get('x-request-id') ?? '')) found.push('no X-Request-Id');
   for (const name of ['limit', 'remaining', 'reset'])
     if (!/^\d+$/.test(headers.get(`x-ratelimit-${name}`) ?? '')) found.push(`no X-RateLimit-${name}`);
+  if (status === 409 && (!/legal hold [0-9a-f-]{36} /.test(text) || headers.has('retry-after')))
+    found.push(`409 that isn't a legal hold's: ${text.slice(0, 200)}`);
   if (status === 429 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) found.push('no Retry-After');
   if (status === 401 && headers.get('www-authenticate') !== 'Bearer') found.push('401 without challenge');
   if (status === 405 && !headers.has('allow')) found.push('405 without Allow');

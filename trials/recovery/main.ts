@@ -7,7 +7,7 @@
 // 2. Crash: PostgreSQL loses its data during imports. Restores what the archive has, and prints how many of the last imports are lost (RPO).
 //
 // `--calls` is the number of calls per organization. Exits with 1 if a check fails.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { Follower } from '../changes/follower.ts';
 import { startOn } from '../citus/system.ts';
+import { readCursorStatements } from './runbook.ts';
 import { ARCHIVE_TIMEOUT_S, ArchivingServer } from './server.ts';
 
 const { values: options } = parseArgs({ options: { calls: { type: 'string', default: '2000' } } });
@@ -26,7 +27,6 @@ const CALLS = Number(options.calls);
 /** The trial deletes the first one by mistake. */
 const ORGANIZATIONS = ['deleted', 'other'];
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
-const RUNBOOK = new URL('../../docs/runbooks/restore.md', import.meta.url);
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const check = (statement: string, holds: boolean) => {
@@ -72,7 +72,7 @@ async function recoverToPointInTime(): Promise<void> {
   const started = performance.now();
   await server.restore({ recovery_target_time: target!.now });
   print(`base backup and WAL restored: ${secondsSince(started)}`);
-  await server.query(await readRunbookStatement());
+  for (const statement of await readCursorStatements()) await server.query(statement);
   // The runbook then runs the installation again, before the services start.
   await prepare();
   system = await startOn(server.url);
@@ -123,13 +123,6 @@ async function recoverFromCrash(): Promise<void> {
 
 function prepare(): Promise<void> {
   return prepareDatabase({ adminDatabaseUrl: server.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-}
-
-/** Returns the SQL statement by which the runbook invalidates all cursors of the change feed after a restore. */
-async function readRunbookStatement(): Promise<string> {
-  const [match, ...others] = (await readFile(RUNBOOK, 'utf8')).matchAll(/psql -c "(update [^"]+)"/g);
-  check(`the runbook has exactly one SQL statement: ${match?.[1]}`, match !== undefined && others.length === 0);
-  return match![1]!;
 }
 
 /** Generates the import records of calls number `from` to `to` (exclusive). */

@@ -174,6 +174,13 @@ describe.each(Object.entries(PROGRAMS))('%s', (_language, { runner }) => {
     expect(exchanges[2]!.at - exchanges[1]!.at).toBeGreaterThanOrEqual(1_000);
   });
 
+  it('does not retry a 409 that a legal hold causes, which does not say when to retry', async () => {
+    const held: Fault = { status: 409, body: envelope('bad_request', 'The legal hold keeps the call.') };
+    const { error, exchanges } = await attempt({ action: 'create_project', project: PROJECT }, [{ cut: 'before' }, held]);
+    expect(error).toMatchObject({ type: 'BadRequestError', status: 409, retry_after: null });
+    expect(exchanges.map(({ status }) => status)).toEqual([undefined, 409]);
+  });
+
   it('throws the error class for the code that the API returns', async () => {
     const { error: missing, exchanges } = await attempt(getCall('nothing'));
     expect(missing).toMatchObject({ type: 'NotFoundError', code: 'not_found', status: 404 });

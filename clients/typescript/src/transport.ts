@@ -74,7 +74,8 @@ export class Transport {
       const wait = retryAfter === undefined ? pause(attempt) : retryAfter + Math.random() * SPREAD;
       const isAllowed = (retryAfter ?? 0) <= LONGEST_WAIT;
       if (error.status === 429 && isAllowed) this.#pausedUntil = Math.max(this.#pausedUntil, now() + (retryAfter ?? wait));
-      if (!canHelp(error, attempt) || attempt >= maxRetries || !isAllowed || now() + wait > deadline) throw error;
+      if (!canHelp(error, attempt, retryAfter !== undefined) || attempt >= maxRetries || !isAllowed || now() + wait > deadline)
+        throw error;
       await sleep(wait, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
@@ -142,9 +143,12 @@ function failure({ status, text }: RawResponse, requestIds: string[], retryAfter
   return errorOf(status, text, requestIds, retryAfter === undefined ? undefined : Math.ceil(retryAfter / 1_000));
 }
 
-/** Whether a retry can help. After a 409, a request with this idempotency key is in progress: after an earlier attempt, it may be our own. */
-function canHelp({ status }: CallResearchError, attempt: number): boolean {
-  return status === null || status === 408 || status === 429 || status >= 500 || (status === 409 && attempt > 0);
+/**
+ * Whether a retry can help. A 409 says when to retry if a request with this idempotency key is in progress, which may be our earlier attempt. Without
+ * that, it is a refusal, such as by a legal hold.
+ */
+function canHelp({ status }: CallResearchError, attempt: number, saysWhen: boolean): boolean {
+  return status === null || status === 408 || status === 429 || status >= 500 || (status === 409 && attempt > 0 && saysWhen);
 }
 
 /** Returns the milliseconds to wait by the response's headers. Compares times with the service's clock, because this machine's may be wrong. */

@@ -108,8 +108,8 @@ class Transport:
                     return response
                 retry_after = _retry_after_of(response)
                 error = _error_of(response, retry_after)
-                # 409: a request with this Idempotency-Key is in progress. After an earlier attempt, it may be our own.
-                is_own_attempt = response.status == 409 and further < options.max_retries
+                # A 409 without Retry-After is a refusal, such as by a legal hold. With it, our own earlier attempt may be in progress.
+                is_own_attempt = response.status == 409 and retry_after is not None and further < options.max_retries
                 if response.status not in (408, 429) and response.status < 500 and not is_own_attempt:
                     raise error
             if retry_after is None:

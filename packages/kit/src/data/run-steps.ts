@@ -53,20 +53,27 @@ function isLocked(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 }
 
-/** Describes the oldest other transaction that holds a lock in the schema. */
+/**
+ * Describes the oldest other transaction that holds a lock in the schema. Asks as the role that logged in, because PostgreSQL shows the start of others'
+ * transactions only to superusers and members of pg_read_all_stats, and the owner of the schemas is neither.
+ */
 async function holderOf(db: Knex, schema: string): Promise<string> {
-  const { rows } = await db.raw<{ rows: { pid: number; role: string; program: string; minutes: number }[] }>(
-    `select pid, coalesce(usename, '') as role, coalesce(application_name, '') as program,
-        coalesce(floor(extract(epoch from now() - xact_start) / 60), 0)::int as minutes
-      from pg_stat_activity
-      where pid <> pg_backend_pid() and pid in (select l.pid from pg_locks l join pg_class c on c.oid = l.relation
-        where l.granted and l.database = (select oid from pg_database where datname = current_database())
-          and c.relnamespace = to_regnamespace(?))
-      order by xact_start nulls last limit 1`,
-    [schema],
-  );
+  const { rows } = await db.transaction(async (transaction) => {
+    await transaction.raw('set local role none');
+    return transaction.raw<{ rows: { pid: number; role: string; program: string; minutes: number | null }[] }>(
+      `select pid, coalesce(usename, '') as role, coalesce(application_name, '') as program,
+          floor(extract(epoch from now() - xact_start) / 60)::int as minutes
+        from pg_stat_activity
+        where pid <> pg_backend_pid() and pid in (select l.pid from pg_locks l join pg_class c on c.oid = l.relation
+          where l.granted and l.database = (select oid from pg_database where datname = current_database())
+            and c.relnamespace = to_regnamespace(?))
+        order by xact_start nulls last limit 1`,
+      [schema],
+    );
+  });
   const [holder] = rows;
   if (!holder) return 'another connection';
   const { pid, role, program, minutes } = holder;
-  return `${program === '' ? 'a connection' : program} (pid ${pid}, role ${role}, for ${minutes} min)`;
+  const duration = minutes === null ? '' : `, for ${minutes} min`;
+  return `${program === '' ? 'a connection' : program} (pid ${pid}, role ${role}${duration})`;
 }

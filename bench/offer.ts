@@ -131,6 +131,7 @@ if (import.meta.main) {
   } catch {
     // Only root may raise the priority.
   }
-  await sleep(offer.beginsAt - Date.now());
+  // On a busy machine, this process may have started too late.
+  await sleep(Math.max(0, offer.beginsAt - Date.now()));
   console.log(JSON.stringify(await generateLoad(offer)));
 }

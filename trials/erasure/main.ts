@@ -18,6 +18,8 @@ const { values } = readArguments(USAGE, { options: { calls: { type: 'string', de
 if (process.env['CRS_CLIENT_PROGRAMS'] === undefined) refuseArguments(USAGE, 'CRS_CLIENT_PROGRAMS is not set.');
 // dlt would report each run to its makers.
 process.env['RUNTIME__DLTHUB_TELEMETRY'] = 'false';
+// By default, dlt keeps the files that it has loaded.
+process.env['LOAD__DELETE_COMPLETED_JOBS'] ??= 'true';
 const { ErasureTrial } = await import('./trial.ts');
 const started = performance.now();
 const faults = await ErasureTrial.run(Number(values.calls));

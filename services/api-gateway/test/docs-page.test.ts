@@ -125,6 +125,7 @@ describe('the assets of /docs', () => {
       'Read every call',
       'Keep up with changes',
       'Keep a copy whole',
+      'Webhooks',
       'Use a client',
       'Save what has not changed',
       'Fields that may be absent',

@@ -217,6 +217,7 @@ it('the status command reports whether the services, PostgreSQL and Redis are up
     'api-gateway': null,
     'tool-gateway': null,
     'rate-limit': true,
+    webhooks: true,
     postgresql: true,
     redis: null,
   });

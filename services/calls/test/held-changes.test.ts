@@ -130,24 +130,17 @@ it('a follower would miss changes if writers took their positions without a lock
   await session.query('create sequence calls.loose');
   await session.query('grant usage on calls.loose to crs_calls');
   await session.close();
-  const stop = interceptStatements((statement) =>
-    statement.name === 'take_places'
-      ? {
-          ...statement,
-          name: 'loose_places',
-          text: `select nextval('calls.loose') as position where $1 <> '' and $2::bytea is not null and $3::int > 0`,
-        }
-      : statement.name === 'list_changes'
-        ? {
-            ...statement,
-            name: 'loose_list',
-            text: statement.text.replaceAll(
-              'calls.feeds f',
-              `(select $1 as organization, ''::bytea as secret, 0::bigint as pruned, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`,
-            ),
-          }
-        : statement,
-  );
+  const head = `(select $1 as organization, ''::bytea as secret, 0::bigint as pruned, coalesce((select max(position) from calls.changes where organization = $1), 0) as position) f`;
+  const loose: Record<string, (text: string) => string> = {
+    take_places: () => `select nextval('calls.loose') as position where $1 <> '' and $2::bytea is not null and $3::int > 0`,
+    // Writers would wait for each other at this row, too.
+    put_feed_head: () => `select where $1 <> '' and $2::bigint > 0 and $3::timestamptz is not null`,
+    list_changes: (text) => text.replaceAll('calls.feeds f', head),
+  };
+  const stop = interceptStatements((statement) => {
+    const loosen = loose[statement.name ?? ''];
+    return loosen ? { ...statement, name: `loose_${statement.name}`, text: loosen(statement.text) } : statement;
+  });
   try {
     expect(await wrongOrders(false, 1)).not.toEqual([]);
   } finally {

@@ -60,8 +60,9 @@ export function bindFeed<Row extends DetailedRow>(
       request.cursor === undefined ? undefined : await cursors.open(scope, (each) => each.decodeChange(request.cursor!, types));
     if (request.cursor !== undefined && !cursor) throw unusableChangeCursor();
     const position = cursor?.position;
-    // A program calls because the settings changed, perhaps before the cache ends, and doesn't call again.
-    let settings = await (call.identity.kind === 'program' ? viewSettings.newest(scope, call) : viewSettings.of(scope, call));
+    // A program that follows may call because the settings changed, before the cache ends, and doesn't call again.
+    const mustBeNewest = position !== undefined && call.identity.kind === 'program';
+    let settings = await viewSettings.of(scope, call, mustBeNewest ? 0 : undefined);
     // The cursor may come from a replica that knows newer settings, and so may the other part of the page.
     const knownElsewhere = [position?.settings, request.settings].filter((id) => id !== undefined);
     if (knownElsewhere.some((id) => id !== settings.id)) settings = await viewSettings.newest(scope, call);

@@ -10,6 +10,8 @@ const ORGANIZATIONS = ['first', 'second'];
 const ENDPOINTS = 10;
 const CALLS = 40;
 const VICTIMS: Part[] = ['webhooks', 'calls', 'auth', 'postgres', 'webhooks'];
+/** Between two kills. Longer than the wait for the retries that a kill causes. */
+const WORK_MS = 10_000;
 const SETTLE_MS = 120_000;
 
 export async function runKills(deliveries = 10_000): Promise<string[]> {
@@ -30,7 +32,11 @@ export async function runKills(deliveries = 10_000): Promise<string[]> {
         faults.push(...found.map((fault) => `${path}: ${fault}`));
       }
     }
-    say(`${total(system)} deliveries`);
+    const python = await system.python?.finish();
+    faults.push(...(python?.faults ?? []));
+    say(
+      `${total(system)} deliveries; ${python ? `${python.verified} verified by Python` : 'none verified by Python: set PYTHON'}`,
+    );
     return faults;
   } finally {
     await system.stop();
@@ -56,7 +62,7 @@ async function letFail(system: WebhookSystem, deliveries: number): Promise<void>
     }
   });
   while (total(system) < deliveries) {
-    await sleep(3_000);
+    await sleep(WORK_MS);
     const name = VICTIMS[round++ % VICTIMS.length];
     const victim = victimOf(system, name)!;
     await victim.kill();

@@ -7,8 +7,9 @@ import { runKills } from './kills.ts';
 const USAGE = `usage: node trials/webhooks/main.ts kills [--deliveries 10000] | hostile [--changes 200] | idle [--endpoints 1000]
 
 Starts the system itself. Runs on Linux.
-  kills    20 receivers that verify each message by the package standardwebhooks, and fail at random, while writers import and services, PostgreSQL and
-           receivers are killed. Each receiver must have the last change of each call, in order, and repeats must be equal.
+  kills    20 receivers that verify each message by the packages standardwebhooks and svix, and fail at random, while writers import and services,
+           PostgreSQL and receivers are killed. Each receiver must have the last change of each call, in order, and repeats must be equal.
+           PYTHON is the path of a Python with the package standardwebhooks, which then verifies each message, too.
   hostile  the time from a change to its message at 20 receivers, alone and beside 100 hostile ones: slow, silent, failing, redirecting, endless
   idle     the CPU time of the whole system with idle endpoints, with and without the webhooks process
 

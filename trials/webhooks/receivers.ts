@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
+import { Webhook as SvixWebhook } from 'svix';
+import type { PythonVerifier } from './python-verifier.ts';
 
 export interface Change {
   type: string;
@@ -11,9 +13,10 @@ export interface Change {
 
 export type Respond = (response: ServerResponse) => void;
 
+const VERIFIERS = { standardwebhooks: Webhook, svix: SvixWebhook };
 const ACCEPT: Respond = (response) => void response.writeHead(204).end();
 
-/** What one endpoint received. Verifies each message, and that repeats are equal. */
+/** What one endpoint received. Verifies each message by several libraries, and that repeats are equal. */
 export class Receiver {
   readonly faults: string[] = [];
   /** Accepted messages, each once, in order. */
@@ -23,15 +26,23 @@ export class Receiver {
   secret = '';
   readonly #bodies = new Map<string, string>();
   readonly #acceptedIds = new Set<string>();
+  readonly #python: PythonVerifier | undefined;
+
+  constructor(python?: PythonVerifier) {
+    this.#python = python;
+  }
 
   receive(body: string, headers: Record<string, string>, response: ServerResponse): void {
     this.deliveries++;
     const id = headers['webhook-id'];
-    try {
-      new Webhook(this.secret).verify(body, headers);
-    } catch (error) {
-      this.faults.push(`the message ${id} is not valid: ${String(error)}`);
+    for (const [library, Verifier] of Object.entries(VERIFIERS)) {
+      try {
+        new Verifier(this.secret).verify(body, headers);
+      } catch (error) {
+        this.faults.push(`the message ${id} is not valid by ${library}: ${String(error)}`);
+      }
     }
+    this.#python?.verify(this.secret, body, headers);
     if ((this.#bodies.get(id) ?? body) !== body) this.faults.push(`the message ${id} was repeated with another body`);
     this.#bodies.set(id, body);
     this.respond(response);
@@ -59,9 +70,12 @@ export class Receivers {
   readonly byPath = new Map<string, Receiver>();
   #server: Server | undefined;
   readonly #port: number;
+  readonly #python: PythonVerifier | undefined;
 
-  constructor(port: number) {
+  /** @param python verifies each message, too */
+  constructor(port: number, python?: PythonVerifier) {
     this.#port = port;
+    this.#python = python;
   }
 
   get host(): string {
@@ -80,7 +94,7 @@ export class Receivers {
   }
 
   add(path: string): Receiver {
-    const receiver = new Receiver();
+    const receiver = new Receiver(this.#python);
     this.byPath.set(path, receiver);
     return receiver;
   }

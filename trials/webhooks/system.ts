@@ -4,6 +4,7 @@ import { freePorts } from '@crs/testing/ports';
 import { PROCESS_NAMES } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startFaultySystem } from '../faults/system.ts';
+import { PythonVerifier } from './python-verifier.ts';
 import { Receivers } from './receivers.ts';
 
 export type WebhookSystem = Awaited<ReturnType<typeof startWebhookSystem>>;
@@ -11,7 +12,9 @@ export type WebhookSystem = Awaited<ReturnType<typeof startWebhookSystem>>;
 /** Starts the system with webhooks, as processes, and a server of receivers. */
 export async function startWebhookSystem() {
   const [port] = (await freePorts(1)) as [number];
-  const receivers = new Receivers(port);
+  const { PYTHON } = process.env;
+  const python = PYTHON === undefined ? undefined : new PythonVerifier(PYTHON);
+  const receivers = new Receivers(port, python);
   await receivers.start();
   const system = await startFaultySystem({
     services: [...PROCESS_NAMES, 'webhooks'],
@@ -22,6 +25,7 @@ export async function startWebhookSystem() {
   return {
     ...system,
     receivers,
+    python,
     operator,
     load: (records: object[]) => load(operator, records),
     /** Creates an endpoint and its receiver. */

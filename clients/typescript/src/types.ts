@@ -14,7 +14,6 @@ export type {
   Project,
   ProjectListItem,
   RecordsResult,
-  WebhookMessage,
 } from './generated/types.gen.ts';
 
 /** The calls to list, and the size of a page. The client sends the page numbers. */
@@ -27,3 +26,4 @@ export type GetCallQuery = NonNullable<generated.GetCallData['query']>;
 export type ChangesQuery = NonNullable<generated.ListChangesData['query']>;
 
 export type ChangesPage = generated.ChangeList;
+export type WebhookMessage = generated.CallsChangedMessage | generated.PingMessage;

@@ -502,10 +502,6 @@ class PingMessage(TypedDict):
     data: PingData
 
 
-WebhookMessage: TypeAlias = CallsChangedMessage | PingMessage
-"""The body of a message. Later versions may send further types."""
-
-
 class Participant1(TypedDict):
     name: NotRequired[str | None]
     """The name."""

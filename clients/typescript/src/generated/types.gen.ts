@@ -830,11 +830,6 @@ export type PingMessage = {
     data: PingData;
 };
 
-/**
- * The body of a message. Later versions may send further types.
- */
-export type WebhookMessage = CallsChangedMessage | PingMessage;
-
 export type CallRecord = {
     /**
      * Null: only the user who conducted the call sees it in the tools.

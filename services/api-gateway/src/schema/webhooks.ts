@@ -26,7 +26,3 @@ export const pingMessage = namedObject('PingMessage', 'The operator tests the en
   timestamp: sentAt,
   data: namedObject('PingData', 'Empty.', {}).describe('Empty.'),
 });
-
-z.discriminatedUnion('type', [callsChangedMessage, pingMessage])
-  .describe('The body of a message. Later versions may send further types.')
-  .register(components, { id: 'WebhookMessage' });

@@ -108,12 +108,10 @@ export async function startWebhookWorld(
     },
     settled: (webhookId, attempts) =>
       eventually(async () => {
-        const { rows } = await world.query(
-          `select count(*)::int as attempts, (select count(*)::int from webhooks.due where webhook_id = $1 and lease is not null) as leases
-            from webhooks.deliveries where webhook_id = $1`,
-          [webhookId],
-        );
-        expect(rows).toEqual([{ attempts, leases: 0 }]);
+        const counted = async (rows: string) =>
+          (await world.query(`select count(*)::int as n from ${rows} where webhook_id = $1`, [webhookId])).rows[0].n as number;
+        const leases = await counted('(select webhook_id from webhooks.due where lease is not null) as leased');
+        expect({ attempts: await counted('webhooks.deliveries'), leases }).toEqual({ attempts, leases: 0 });
       }),
     close: async () => {
       await world.close();

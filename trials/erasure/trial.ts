@@ -138,7 +138,7 @@ export class ErasureTrial {
     for (const person of [BY_NAME, BY_EMAIL]) {
       const args = ['person', 'erase', '--org', ERASED, ...person, ...options, '--yes', '--json'];
       const { places, runs } = await runThroughKills(processes, databaseUrl, args);
-      say(`crs person erase ${person[0]} ${options.join(' ')}: ${places} steps, in each of which all was killed, ${runs} runs`);
+      say(`crs person erase ${person[0]} ${options.join(' ')}: ${places} steps with kills in each, ${runs} runs`);
     }
     await crs(processes, 'erasures', '--to', this.#ledger);
     const isMatch = ({ kind, mention, hasNickname }: TrialCall, by: string) =>
@@ -168,7 +168,7 @@ export class ErasureTrial {
   async #replay(): Promise<void> {
     const { databaseUrl, processes } = this.#system;
     const { places, runs } = await runThroughKills(processes, databaseUrl, ['erasures', 'replay', this.#ledger, '--json']);
-    say(`crs erasures replay: ${places} steps, in each of which all was killed, ${runs} runs`);
+    say(`crs erasures replay: ${places} steps with kills in each, ${runs} runs`);
   }
 
   /** Searches each place for the person. @param isLeft whether a call must still be there */

@@ -57,11 +57,13 @@ it('a suspended organization gets nothing, not even a repeat, until it is resume
   await world.load([call(GLOBEX, 'hidden')]);
   await settled(webhookId, 1);
   receiver.respond.delete('suspended');
-  const { auth, operator } = world.operator;
+  const { auth, operator, webhooks: admin } = world.operator;
   await auth.setOrganizationSuspended({ suspended: true }, await operator(GLOBEX));
   pass(10_000);
   const postponed = `select 1 from webhooks.due where webhook_id = $1 and lease is null and due_at > now() + interval '30 seconds'`;
   await eventually(async () => expect((await world.query(postponed, [webhookId])).rows).toHaveLength(1));
+  const ping = admin().testWebhook({ webhookId }, await operator(GLOBEX));
+  await expect(ping).rejects.toMatchObject({ kind: 'failed_precondition' });
   expect(receiver.at('suspended')).toHaveLength(1);
   await auth.setOrganizationSuspended({ suspended: false }, await operator(GLOBEX));
   pass(60_000);

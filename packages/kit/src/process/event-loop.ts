@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** A request takes several turns of the loop, each of which may wait for a slice. */
+/** Short, because a request takes several turns of the loop and may wait for a slice at each turn. */
 const SLICE_MS = 1;
 
 let last: Promise<unknown> = Promise.resolve();

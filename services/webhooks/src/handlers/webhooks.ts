@@ -48,7 +48,7 @@ export function webhooks(context: Context): Rpcs<WebhooksAdminServiceService> {
   };
   const find = async (scope: Scope, webhookId: string) => {
     const [endpoint] = await db.read(scope, findEndpoint(scope.organization, webhookId));
-    return require(endpoint);
+    return requireFound(endpoint);
   };
   return {
     createWebhook: rpc(access('webhook.create', WRITERS), async ({ url: text }, call) => {
@@ -85,8 +85,9 @@ export function webhooks(context: Context): Rpcs<WebhooksAdminServiceService> {
     }),
 
     testWebhook: rpc(access('webhook.test', WRITERS), async ({ webhookId }, call) => {
-      const { scope, organization } = await open(call);
+      const { scope, organization, current } = await open(call);
       const endpoint = await find(scope, webhookId);
+      if (!current.call) throw suspended();
       await audit(call, 'webhook.test', webhookId);
       const message = { messageId: `msg_${randomBase62(20)}`, messageType: 'ping', body: pingMessage(now()).body };
       const sent = await attempt(context, organization, endpoint, message);
@@ -117,7 +118,7 @@ export function webhooks(context: Context): Rpcs<WebhooksAdminServiceService> {
       const changed = await db.transact(scope, async (query) => {
         const [row] = await query(setDisabled(organization, webhookId, enabled ? null : (disabledBy ?? 'operator')));
         await query(enabled ? insertDue(organization, webhookId, now()) : deleteDue(organization, webhookId));
-        return require(row);
+        return requireFound(row);
       });
       return { webhook: toWebhook(changed) };
     }),
@@ -139,7 +140,7 @@ export function webhooks(context: Context): Rpcs<WebhooksAdminServiceService> {
   };
 }
 
-function require<T>(endpoint: T | undefined): T {
+function requireFound<T>(endpoint: T | undefined): T {
   if (!endpoint) throw notFound('There is no webhook with this id in this organization. "webhook list" shows those that exist.');
   return endpoint;
 }

@@ -121,7 +121,7 @@ export interface Delivery {
   status?:
     | number
     | undefined;
-  /** Why there was no response. Absent: there was one. */
+  /** Why the attempt failed without a response. Absent if the receiver responded. */
   problem?: string | undefined;
   durationMs: number;
 }

@@ -11,7 +11,16 @@ export const NAME = 'crs-call-research';
 /** The kubelet takes up to a minute and a half to update the files of pods. */
 export const KUBELET_MS = 120_000;
 const FORWARDED_TIMEOUT_MS = 60_000;
-export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
+export const SERVICES = [
+  'api-gateway',
+  'tool-gateway',
+  'auth',
+  'calls',
+  'projects',
+  'entities',
+  'webhooks',
+  'rate-limit',
+] as const;
 
 interface Options {
   input?: string;
@@ -95,8 +104,9 @@ export async function objects(kind: string, selector = ''): Promise<any[]> {
 }
 
 /** Returns the values of a Secret by key. */
-export async function readSecret(name: string): Promise<Record<string, string>> {
-  const { data } = JSON.parse(await kubectl(['get', 'secret', name, '--output', 'json'])) as { data: Record<string, string> };
+export async function readSecret(name: string, namespace = NAMESPACE): Promise<Record<string, string>> {
+  const output = await run('kubectl', ['get', 'secret', name, '--output', 'json', '--namespace', namespace]);
+  const { data } = JSON.parse(output) as { data: Record<string, string> };
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
 

@@ -10,7 +10,7 @@ const to = (service: string, port: number) => `${NAME}-${service}:${port}`;
 const CONNECTIONS: { from: string; allowed: string[]; blocked: string[] }[] = [
   {
     from: 'crs',
-    allowed: ['auth', 'projects', 'calls', 'entities'].map((service) => to(service, 50052)),
+    allowed: ['auth', 'projects', 'calls', 'entities', 'webhooks'].map((service) => to(service, 50052)),
     blocked: [to('calls', 50051), to('auth', 8082), to('rate-limit', 50051), to('calls', 9090), POSTGRES, REDIS],
   },
   {
@@ -24,6 +24,11 @@ const CONNECTIONS: { from: string; allowed: string[]; blocked: string[] }[] = [
     blocked: [to('auth', 50052), to('auth', 9090), POSTGRES, REDIS],
   },
   { from: 'calls', allowed: [to('auth', 50051), POSTGRES], blocked: [to('auth', 50052), to('projects', 50051), REDIS] },
+  {
+    from: 'webhooks',
+    allowed: [to('auth', 50051), to('calls', 50051), POSTGRES],
+    blocked: [to('auth', 50052), to('calls', 50052), to('projects', 50051), REDIS],
+  },
   { from: 'rate-limit', allowed: [REDIS], blocked: [to('auth', 50051), POSTGRES] },
   {
     from: 'unrelated',

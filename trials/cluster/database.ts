@@ -1,10 +1,10 @@
 /** PostgreSQL's certificate in the cluster trial: the services verify it by a CA bundle of `trustedCertificates`, which one step renews. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuthority, issueCertificate, type Pair } from '@crs/install/x509';
-import { KUBELET_MS, kubectl, putSecret, readSecret } from './cluster.ts';
+import { KUBELET_MS, NAMESPACE, putSecret, readSecret, run } from './cluster.ts';
 import { say } from './report.ts';
 
-const POSTGRES = 'backends-postgres';
+export const POSTGRES = 'backends-postgres';
 /** Secrets that values.yaml names: PostgreSQL's URL, and the CAs by which the services verify its certificate. */
 const URL_SECRET = 'trial-database';
 const BUNDLE_SECRET = 'trial-database-ca';
@@ -37,20 +37,20 @@ export async function renewDatabaseAuthority(): Promise<void> {
 
 /** Ends the services' sessions while they are idle, as poolers and failovers do, until all sessions are newer than now. */
 async function reconnect(): Promise<void> {
-  const began = await sql('select now()');
+  const began = await adminSql('select now()');
   const sessions = `pg_stat_activity where application_name like 'crs-%'`;
   const old = `${sessions} and backend_start < '${began}'`;
   const deadline = Date.now() + RECONNECT_TIMEOUT_MS;
-  while ((await sql(`select count(*) from ${old}`)) !== '0') {
+  while ((await adminSql(`select count(*) from ${old}`)) !== '0') {
     if (Date.now() > deadline) throw new Error('sessions were never idle');
-    await sql(
+    await adminSql(
       `select count(pg_terminate_backend(pid)) from ${old} and state = 'idle' and state_change < now() - interval '100 ms'`,
     );
     await sleep(500);
   }
   // Each pod should need the database again.
   await sleep(10_000);
-  const rows = await sql(`
+  const rows = await adminSql(`
     select application_name, count(distinct client_addr), count(*), bool_and(ssl)
     from pg_stat_ssl join (select * from ${sessions}) each using (pid) group by 1 order by 1`);
   say(`service|pods|new sessions|encrypted\n${rows}`);
@@ -66,18 +66,20 @@ async function serve(authority: Pair): Promise<void> {
     ['server.crt', cert],
   ])
     await inPod(`umask 077 && cat >"$PGDATA/${file}"`, input);
-  await sql('alter system set ssl = on');
-  await sql('select pg_reload_conf()');
+  await adminSql('alter system set ssl = on');
+  await adminSql('select pg_reload_conf()');
   await sleep(1_000);
-  if ((await sql('show ssl')) !== 'on') throw new Error('PostgreSQL does not encrypt');
+  if ((await adminSql('show ssl')) !== 'on') throw new Error('PostgreSQL does not encrypt');
 }
 
-async function sql(statement: string): Promise<string> {
+/** Runs a statement as PostgreSQL's administrator. @returns rows as lines, columns separated by `|` */
+export async function adminSql(statement: string, namespace = NAMESPACE): Promise<string> {
   const psql =
     'PGPASSWORD=$(cat /etc/postgres/secret/password) psql --host=/tmp --username=postgres --quiet --no-align --tuples-only';
-  return (await inPod(`${psql} --set=ON_ERROR_STOP=1 --file=-`, statement)).trim();
+  return (await inPod(`${psql} --set=ON_ERROR_STOP=1 --file=-`, statement, namespace)).trim();
 }
 
-function inPod(command: string, input = ''): Promise<string> {
-  return kubectl(['exec', '--stdin', `statefulset/${POSTGRES}`, '--', 'sh', '-c', command], { input });
+function inPod(command: string, input = '', namespace = NAMESPACE): Promise<string> {
+  const exec = ['exec', '--stdin', `statefulset/${POSTGRES}`, '--', 'sh', '-c', command];
+  return run('kubectl', ['--namespace', namespace, ...exec], { input });
 }

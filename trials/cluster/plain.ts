@@ -1,6 +1,7 @@
 /** Step of the cluster trial that installs plain manifests (`helm template | kubectl apply`) in a namespace of its own, and changes them. */
 import { BACKENDS, createNamespace, image, IMAGE, packedChart } from './release.ts';
 import { NAME, NAMESPACE, putSecret, RELEASE, run, SERVICES } from './cluster.ts';
+import { changePassword, logStatements } from './passwords.ts';
 import { say } from './report.ts';
 
 const PLAIN = `${NAMESPACE}-plain`;
@@ -8,10 +9,13 @@ const ORGANIZATION = 'file-one';
 const kubectl = (args: string[], input?: string) =>
   run('kubectl', ['--namespace', PLAIN, ...args], input === undefined ? {} : { input });
 
-/** Applies manifests, the same again, and with a change. The first operator's credential is one that was made before the installation. */
+/**
+ * Applies manifests, the same again, and with a change, and then changes a password. The first operator's credential is one that was made before the installation.
+ */
 export async function plainManifests(): Promise<string> {
   await createNamespace(PLAIN);
   await run('helm', ['install', 'backends', 'charts/backends', '--namespace', PLAIN, ...BACKENDS, '--wait', '--timeout', '5m']);
+  await logStatements(PLAIN);
   const credential = await run('npm', ['run', '-s', 'crs', '--', 'operator', 'new-credential', 'first', '--json']);
   await putSecret(`${NAME}-operator`, { 'operator.json': credential }, PLAIN);
   const chart = await packedChart();
@@ -25,8 +29,9 @@ export async function plainManifests(): Promise<string> {
   const second = await apply(await render(chart, change));
   await showLimit(credential, '400');
   const count = (verb: string) => second.filter((line) => line.endsWith(` ${verb}`)).length;
+  const searched = await changePassword(PLAIN);
   await run('kubectl', ['delete', 'namespace', PLAIN, '--wait=false']);
-  return `${second.length} objects; again: nothing changed; with a change: ${count('configured')} configured, ${count('created')} Jobs created`;
+  return `${second.length} objects; again: nothing changed; with a change: ${count('configured')} configured, ${count('created')} Jobs created; ${searched}`;
 }
 
 function render(chart: string, args: string[]): Promise<string> {
@@ -35,6 +40,8 @@ function render(chart: string, args: string[]): Promise<string> {
     'charts/call-research/examples/trial.yaml',
     '--set',
     'install.hook=false',
+    '--set',
+    'webhooks.enabled=true',
     '--set',
     'defaults.resources.requests.cpu=50m',
   ];

@@ -19,7 +19,7 @@ export const BACKENDS = [
 ];
 /** Secrets that remain after an uninstallation, because the install Job creates them, not the release. */
 const KEPT = [
-  ...['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'authority'],
+  ...['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'webhooks', 'authority'],
   ...[...SERVICES, 'crs'].map((part) => `${part}-mtls`),
 ].map((name) => `${NAME}-${name}`);
 

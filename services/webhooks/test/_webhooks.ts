@@ -93,7 +93,7 @@ export async function startWebhookWorld(
   let passed = 0;
   const webhooksOverrides = {
     now: () => new Date(Date.now() + passed),
-    intervals: { feeds: 100, settings: 100, claims: 100 },
+    intervals: { feeds: 100, wait: 0, settings: 100, claims: 100 },
   };
   const world = await startWorld({ webhookAllowHosts: [host], webhooksOverrides, ...overrides });
   await world.load(organizations.map((id) => ({ type: 'organization', id, name: id })));
@@ -114,8 +114,9 @@ export async function startWebhookWorld(
         expect({ attempts: await counted('webhooks.deliveries'), leases }).toEqual({ attempts, leases: 0 });
       }),
     close: async () => {
-      await world.close();
+      // First, because a sender that stops waits for its deliveries.
       receiver.close();
+      await world.close();
     },
   };
 }

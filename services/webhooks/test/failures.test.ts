@@ -61,6 +61,33 @@ describe('an endpoint', () => {
     expect(await disableEntries(webhookId)).toEqual([{ actor: 'webhooks', target: `${webhookId} (failing)` }]);
   });
 
+  it('whose receiver was down for almost 5 days hears of every change since, in order', async () => {
+    const { world, receiver, create, pass, settled } = webhooks;
+    const { webhookId } = await create(ACME, 'outage');
+    receiver.respond.set('outage', status(503));
+    const ids = Array.from({ length: 4 }, (_, day) => `outage-${day}`);
+    for (const [day, id] of ids.entries()) {
+      await world.load([call(ACME, id)]);
+      await settled(webhookId, day + 1);
+      pass(1.2 * DAY_MS);
+      await settled(webhookId, day + 2);
+    }
+    const refused = receiver.at('outage');
+    expect(new Set(refused.map(({ id }) => id)).size).toBe(1);
+    receiver.respond.delete('outage');
+    pass(3_600_000 * 1.2);
+    await eventually(() =>
+      expect(
+        receiver
+          .changesAt('outage')
+          .map(({ call_id: id }) => id)
+          .slice(refused.length),
+      ).toEqual(ids),
+    );
+    expect(receiver.at('outage')[refused.length]).toMatchObject({ id: refused[0]!.id, body: refused[0]!.body });
+    expect(await endpoint(webhookId)).toMatchObject({ state: 'enabled', failingSince: undefined });
+  });
+
   it('that was down for 29 days hears of every change since', async () => {
     const { world, receiver, create, pass } = webhooks;
     const { webhookId } = await create(ACME, 'down');

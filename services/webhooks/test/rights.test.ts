@@ -80,14 +80,23 @@ describe('the program token', () => {
 
   it('lists heads and versions of all organizations only without an organization', async () => {
     for (const list of [heads.listFeedHeads, auth.listSettingsVersions]) {
-      expect(await failure(list({ all: true }, await tokenOf(ACME)))).toBe('permission_denied');
-      expect(await failure(list({ all: true }, await tokenOf()))).toBe('succeeded');
+      expect(await failure(list({ all: true, waitMs: 0 }, await tokenOf(ACME)))).toBe('permission_denied');
+      expect(await failure(list({ all: true, waitMs: 0 }, await tokenOf()))).toBe('succeeded');
     }
-    const { heads: found } = await heads.listFeedHeads({ all: true }, await tokenOf());
+    const { heads: found } = await heads.listFeedHeads({ all: true, waitMs: 0 }, await tokenOf());
     expect(found.toSorted((a, b) => (a.organizationId < b.organizationId ? -1 : 1))).toEqual([
       { organizationId: ACME, position: 1 },
       { organizationId: GLOBEX, position: 2 },
     ]);
+  });
+
+  it('waits for a feed that moves', async () => {
+    const { world } = webhooks;
+    await world.query('delete from calls.feed_heads');
+    expect(await heads.listFeedHeads({ all: false, waitMs: 0 }, await tokenOf())).toEqual({ heads: [] });
+    const waiting = heads.listFeedHeads({ all: false, waitMs: 4_000 }, await tokenOf());
+    await world.load([{ type: 'call', organization: ACME, id: 'moved' }]);
+    expect(await waiting).toMatchObject({ heads: [{ organizationId: ACME }] });
   });
 
   it('records only the action of disabling a webhook', async () => {

@@ -14,11 +14,14 @@ import { watchFeeds, watchSettings } from './watch.ts';
  */
 export const INTERVALS = {
   feeds: 800,
+  /** How long calls may wait for a feed that moves before it responds. Less than the timeout of a call. */
+  wait: 4_000,
   settings: 10_000,
   /** For endpoints that another process left behind or enabled. What a poll finds, and a retry, is claimed at once. */
   claims: 5_000,
 };
 export type Intervals = typeof INTERVALS;
+type Task = Exclude<keyof Intervals, 'wait'>;
 /** Deliveries under way. An organization has at most 20 endpoints, and so as many deliveries. */
 const PLACES = 200;
 /** Of these, for endpoints whose last attempt was slow or failed, so that they can't delay all others. */
@@ -54,10 +57,10 @@ export class Sender {
   }
 
   start(): void {
-    const [feeds, settings] = [watchFeeds(this.#context), watchSettings(this.#context)];
+    const [feeds, settings] = [watchFeeds(this.#context, this.#intervals.wait), watchSettings(this.#context)];
     const claimIfWoken = (woken: boolean) => void (woken && this.#claimSoon());
-    this.#loop('feeds', async () => claimIfWoken(await feeds.poll()));
-    this.#loop('settings', async () => claimIfWoken(await settings.poll()));
+    this.#loop('feeds', async () => claimIfWoken(await feeds.poll(this.#stopping.signal)));
+    this.#loop('settings', async () => claimIfWoken(await settings.poll(this.#stopping.signal)));
     this.#loop('claims', () => this.#claim());
   }
 
@@ -70,7 +73,7 @@ export class Sender {
     this.#removeGauge();
   }
 
-  #loop(task: keyof Intervals, work: () => Promise<void>): void {
+  #loop(task: Task, work: () => Promise<void>): void {
     this.#succeededAt.set(task, performance.now());
     const { signal } = this.#stopping;
     const run = async () => {
@@ -81,8 +84,8 @@ export class Sender {
           this.#succeededAt.set(task, performance.now());
           failed = false;
         } catch (error) {
-          // Once for an outage.
-          if (!failed) this.#context.log.warn({ err: error, task }, 'the sender could not do its work');
+          // Once for an outage. Stopping ends a poll.
+          if (!failed && !signal.aborted) this.#context.log.warn({ err: error, task }, 'the sender could not do its work');
           failed = true;
         }
         if (task === 'claims') await this.#pause(this.#intervals.claims);

@@ -8,7 +8,7 @@ const STATEMENT_MS = 5_000;
 const ALL_EVERY_MS = 60_000;
 
 /** Lists what moved lately, or everything. */
-type ListMoved = (all: boolean) => Promise<Omit<Moved, 'isNew'>[]>;
+type ListMoved = (all: boolean, signal: AbortSignal) => Promise<Omit<Moved, 'isNew'>[]>;
 
 /**
  * Polls what moved for all organizations, and makes the endpoints of those due that haven't heard of it. Remembers what it has seen, so that a poll without
@@ -30,10 +30,10 @@ export class Watch {
   }
 
   /** @returns whether an endpoint became due */
-  async poll(): Promise<boolean> {
+  async poll(signal: AbortSignal): Promise<boolean> {
     const startedAt = performance.now();
     const all = startedAt - this.#comparedAllAt > ALL_EVERY_MS;
-    const found = await this.#list(all);
+    const found = await this.#list(all, signal);
     // After a full comparison, endpoints that were created since the one before are compared as well.
     const compared = found.map((each) => ({ ...each, isNew: this.#seen.get(each.organization) !== each.value }));
     const moved = all ? compared : compared.filter(({ isNew }) => isNew);
@@ -48,18 +48,19 @@ export class Watch {
   }
 }
 
-export function watchFeeds(context: Context): Watch {
+/** @param waitMs how long a poll may wait for a feed that moves */
+export function watchFeeds(context: Context, waitMs: number): Watch {
   const { heads, tokens } = context;
-  return new Watch(context, 'feed_position', async (all) => {
-    const response = await heads.listFeedHeads({ all }, await tokens.ofNone());
+  return new Watch(context, 'feed_position', async (all, signal) => {
+    const response = await heads.listFeedHeads({ all, waitMs }, { ...(await tokens.ofNone()), signal });
     return response.heads.map(({ organizationId, position }) => ({ organization: organizationId, value: position }));
   });
 }
 
 export function watchSettings(context: Context): Watch {
   const { auth, tokens } = context;
-  return new Watch(context, 'settings_version', async (all) => {
-    const { versions } = await auth.listSettingsVersions({ all }, await tokens.ofNone());
+  return new Watch(context, 'settings_version', async (all, signal) => {
+    const { versions } = await auth.listSettingsVersions({ all }, { ...(await tokens.ofNone()), signal });
     return versions.map(({ organizationId, version }) => ({ organization: organizationId, value: version }));
   });
 }

@@ -26,6 +26,8 @@ export const protobufFileName = "crs/feeds/v1/feeds.proto";
 
 export interface ListFeedHeadsRequest {
   all: boolean;
+  /** Waits up to this long while no feed has moved. */
+  waitMs: number;
 }
 
 export interface ListFeedHeadsResponse {
@@ -89,13 +91,16 @@ export interface ListChangesResponse {
 }
 
 function createBaseListFeedHeadsRequest(): ListFeedHeadsRequest {
-  return { all: false };
+  return { all: false, waitMs: 0 };
 }
 
 export const ListFeedHeadsRequest: MessageFns<ListFeedHeadsRequest> = {
   encode(message: ListFeedHeadsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.all !== false) {
       writer.uint32(8).bool(message.all);
+    }
+    if (message.waitMs !== 0) {
+      writer.uint32(16).uint32(message.waitMs);
     }
     return writer;
   },
@@ -121,6 +126,14 @@ export const ListFeedHeadsRequest: MessageFns<ListFeedHeadsRequest> = {
             message.all = reader.bool();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.waitMs = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -134,13 +147,23 @@ export const ListFeedHeadsRequest: MessageFns<ListFeedHeadsRequest> = {
   },
 
   fromJSON(object: any): ListFeedHeadsRequest {
-    return { all: isSet(object.all) ? globalThis.Boolean(object.all) : false };
+    return {
+      all: isSet(object.all) ? globalThis.Boolean(object.all) : false,
+      waitMs: isSet(object.waitMs)
+        ? globalThis.Number(object.waitMs)
+        : isSet(object.wait_ms)
+        ? globalThis.Number(object.wait_ms)
+        : 0,
+    };
   },
 
   toJSON(message: ListFeedHeadsRequest): unknown {
     const obj: any = {};
     if (message.all !== false) {
       obj.all = message.all;
+    }
+    if (message.waitMs !== 0) {
+      obj.waitMs = Math.round(message.waitMs);
     }
     return obj;
   },
@@ -151,6 +174,7 @@ export const ListFeedHeadsRequest: MessageFns<ListFeedHeadsRequest> = {
   fromPartial(object: DeepPartial<ListFeedHeadsRequest>): ListFeedHeadsRequest {
     const message = createBaseListFeedHeadsRequest();
     message.all = object.all ?? false;
+    message.waitMs = object.waitMs ?? 0;
     return message;
   },
 };

@@ -7,8 +7,8 @@ import { organizationLine, startWebhookSystem, type WebhookSystem } from './syst
 
 const PER_ORGANIZATION = 20;
 const MEASURE_MS = 120_000;
-/** V8 and autovacuum clean up for about a minute after work. */
-const WARM_UP_MS = 60_000;
+/** V8 and autovacuum clean up for minutes after work. */
+const WARM_UP_MS = 180_000;
 
 export async function runIdle(endpoints = 1_000): Promise<string[]> {
   const system = await startWebhookSystem();

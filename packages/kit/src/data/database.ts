@@ -53,7 +53,9 @@ export class Database {
   readonly #pool: ConnectionPool;
   /** Shares the pool between organizations. The pool's own queue would be first come, first served, and unbounded. */
   readonly #queue: FairQueue;
-  readonly #nodes: NodeQueues;
+  /** On Citus. */
+  #nodes: NodeQueues | undefined;
+  readonly #createNodes: () => NodeQueues;
   readonly #spans = tracer('database');
   readonly #duration = operationDuration();
   /** Names of the statements whose declared columns were compared with the returned ones. */
@@ -64,7 +66,7 @@ export class Database {
     const sizes = { name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...QUEUE_BOUNDS };
     this.#pool = new ConnectionPool(options);
     this.#queue = new FairQueue(sizes);
-    this.#nodes = new NodeQueues(sizes, (organization) => this.#findNode(organization));
+    this.#createNodes = () => new NodeQueues(sizes, (organization) => this.#findNode(organization));
   }
 
   /** Runs one statement in a read-only transaction, in a single round trip on a pipelined pool. */
@@ -92,7 +94,7 @@ export class Database {
 
   async close(): Promise<void> {
     this.#queue.close();
-    this.#nodes.close();
+    this.#nodes?.close();
     await this.#pool.close();
   }
 
@@ -148,7 +150,8 @@ export class Database {
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (scope.deadline <= Date.now()) throw deadlineExceeded();
-    const releaseNode = this.#pool.isCitus ? await this.#nodes.acquire(scope) : undefined;
+    if (this.#pool.isCitus) this.#nodes ??= this.#createNodes();
+    const releaseNode = await this.#nodes?.acquire(scope);
     try {
       const release = await this.#queue.acquire(scope.organization, scope);
       try {

@@ -21,6 +21,8 @@ const each = <T>(items: State[], work: (state: State) => Promise<T>) =>
   Promise.all(items.map((state) => atOnce(() => work(state))));
 const applyAll = (world: AuthWorld, items: State[]) => each(items, applier(() => world).apply);
 const exportAll = (world: AuthWorld) => each(states, ({ id }) => applier(() => world).exported(id));
+/** Group maps wait for their projects. */
+const withMaps = (items: State[]) => items.filter(({ group_maps: maps }) => Array.isArray(maps) && maps.length > 0);
 /** What the states would still change. */
 const changesLeft = async (world: AuthWorld, items: State[]) =>
   (await each(items, (state) => applier(() => world).apply(state, { plan: true }))).flatMap((response) => shortened(response));
@@ -28,14 +30,13 @@ const changesLeft = async (world: AuthWorld, items: State[]) =>
 it('200 random tenants, exported and applied to an empty installation, are equal there, and applied again change nothing', async () => {
   await applyAll(original, states);
   await original.load(projects);
-  // Group maps wait for their projects.
-  await applyAll(original, states);
+  await applyAll(original, withMaps(states));
   const exported = await exportAll(original);
   expect(exported.flatMap(({ group_maps: maps }) => maps).length).toBeGreaterThan(100);
 
   await applyAll(copy, exported);
   await copy.load(projects);
-  await applyAll(copy, exported);
+  await applyAll(copy, withMaps(exported));
   expect(await exportAll(copy)).toEqual(exported);
   expect(await changesLeft(copy, states)).toEqual([]);
   expect(await changesLeft(original, exported)).toEqual([]);

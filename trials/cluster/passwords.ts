@@ -1,10 +1,12 @@
 /** Part of the plain manifests' step: no password of PostgreSQL appears in its log, although it logs every statement. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NAME, readSecret, run } from './cluster.ts';
 import { adminSql, POSTGRES } from './database.ts';
 
 const OWNERS = ['auth', 'calls', 'projects', 'entities', 'webhooks'];
 const CHANGED = 'calls';
+const SESSIONS_TIMEOUT_MS = 60_000;
 
 /** Logs every statement from now on. */
 export async function logStatements(namespace: string): Promise<void> {
@@ -28,8 +30,7 @@ export async function changePassword(namespace: string): Promise<string> {
   await kubectl(['rollout', 'restart', `deployment/${NAME}-${CHANGED}`]);
   await kubectl(['rollout', 'status', `deployment/${NAME}-${CHANGED}`, '--timeout=5m']);
   await adminSql(`alter role crs_${CHANGED} nologin`, namespace);
-  const roles = await adminSql(`select distinct usename from pg_stat_activity where usename like 'crs_${CHANGED}%'`, namespace);
-  if (roles !== url.username) throw new Error(`${CHANGED} logs in as ${roles}`);
+  await untilOnly(url.username, namespace);
 
   const log = await run('kubectl', ['--namespace', namespace, 'logs', `statefulset/${POSTGRES}`, '--tail=-1']);
   for (const statement of [`create role crs_${CHANGED} `, `create role ${url.username} `]) {
@@ -39,6 +40,17 @@ export async function changePassword(namespace: string): Promise<string> {
   const shown = all.filter(({ password }) => log.includes(password));
   if (shown.length > 0) throw new Error(`PostgreSQL's log has the password of ${shown.map(({ secret }) => secret).join(', ')}`);
   return `${all.length} passwords looked for in ${log.split('\n').length} lines of PostgreSQL's log: none found`;
+}
+
+/** Waits until the sessions of the service have only this role: the pod before is still ending. */
+async function untilOnly(role: string, namespace: string): Promise<void> {
+  const deadline = Date.now() + SESSIONS_TIMEOUT_MS;
+  for (;;) {
+    const roles = await adminSql(`select distinct usename from pg_stat_activity where usename like 'crs_${CHANGED}%'`, namespace);
+    if (roles === role) return;
+    if (Date.now() > deadline) throw new Error(`${CHANGED} logs in as ${roles.replaceAll('\n', ', ')}`);
+    await sleep(1_000);
+  }
 }
 
 async function passwords(namespace: string): Promise<{ secret: string; password: string }[]> {

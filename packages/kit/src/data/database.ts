@@ -150,8 +150,7 @@ export class Database {
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (scope.deadline <= Date.now()) throw deadlineExceeded();
-    if (this.#pool.isCitus) this.#nodes ??= this.#createNodes();
-    const releaseNode = await this.#nodes?.acquire(scope);
+    const releaseNode = this.#pool.isCitus ? await (this.#nodes ??= this.#createNodes()).acquire(scope) : undefined;
     try {
       const release = await this.#queue.acquire(scope.organization, scope);
       try {

@@ -12,7 +12,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- define "backends.labels" -}}
 {{ include "backends.selector" . }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") }}
 {{- end }}
 
 {{- define "backends.pod" -}}

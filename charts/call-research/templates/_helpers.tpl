@@ -30,7 +30,7 @@ FULLNAME-COMPONENT. */}}
 name: {{ .name | default (printf "%s-%s" (include "call-research.fullname" .root) .component) }}
 {{- /* For `helm template | kubectl apply`, where Helm doesn't choose the namespace. */}}
 namespace: {{ .root.Release.Namespace }}
-{{- $chart := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
+{{- $chart := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) }}
 labels:
   {{- mergeOverwrite $chart (include "call-research.podLabels" . | fromYaml) | toYaml | nindent 2 }}
 {{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.annotations | default dict) }}

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,4 +50,17 @@ test('a parent chart can share values by YAML anchors under keys that begin with
 
 test('a parent chart is told about a value that does not exist', async () => {
   await expect(renderParent('  enable: true')).rejects.toThrow(/enable\b.* not allowed/);
+});
+
+test('a version with build metadata, as Flux appends the digest of an OCI chart, makes valid labels', async () => {
+  const copy = join(parent, 'copy');
+  await cp(CHART, copy, { recursive: true });
+  const manifest = await readFile(join(copy, 'Chart.yaml'), 'utf8');
+  await writeFile(join(copy, 'Chart.yaml'), manifest.replace(/^version: .*$/m, 'version: 0.1.0+f4b07a3193b2'));
+  const values = join(CHART, 'examples/trial.yaml');
+  const run = await promisify(execFile)(process.env['HELM'] ?? 'helm', ['template', 'crs', copy, '--values', values], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  expect(run.stdout).toContain('helm.sh/chart: call-research-0.1.0_f4b07a3193b2');
+  expect(run.stdout).not.toContain('0.1.0+');
 });

@@ -53,7 +53,7 @@ export class Database {
   readonly #pool: ConnectionPool;
   /** Shares the pool between organizations. The pool's own queue would be first come, first served, and unbounded. */
   readonly #queue: FairQueue;
-  /** On Citus. */
+  /** Only on Citus, because the cache of organizations takes megabytes. */
   #nodes: NodeQueues | undefined;
   readonly #createNodes: () => NodeQueues;
   readonly #spans = tracer('database');

@@ -7,6 +7,7 @@ import { feedHeads } from '../store/feed.ts';
 
 /** Longer than a writing transaction, whose head has the time of its begin, plus the difference of clocks. */
 const RECENT_MS = 90_000;
+/** While a request waits. An endpoint of webhooks must hear of a change within a second. */
 const READ_AGAIN_MS = 800;
 
 export function listFeedHeads({ db }: RecordContext) {

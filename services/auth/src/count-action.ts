@@ -42,13 +42,16 @@ export async function countAction(db: Database, action: FrequentAction): Promise
   await db.run(everyOrganizationScope(work), countFirst({ ...others, countedAs: countedAsOther }, count));
 }
 
-/** Records an operator's permitted action, which may happen very often. */
+/**
+ * Records an operator's permitted action, which may happen very often. The limit applies to each organization, so that work on many
+ * organizations in a minute leaves out none of them.
+ */
 export function countOperatorAction(
   db: Database,
   { organization = EVERY_ORGANIZATION, name }: OperatorIdentity,
   action: { action: string; target: string; address: string },
 ): Promise<void> {
-  return countAction(db, { ...action, organization, actor: name, outcome: 'done', source: `done by ${name}` });
+  return countAction(db, { ...action, organization, actor: name, outcome: 'done', source: `done by ${name} in ${organization}` });
 }
 
 /** What a key does or attempts. */

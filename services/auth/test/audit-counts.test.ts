@@ -28,6 +28,24 @@ it('a read of the audit trail adds no entry if it returns only entries of earlie
   expect(added).toBeLessThanOrEqual(3);
 });
 
+it('an operator creates at most 100 counted entries a minute in an organization, and as many in the next', async () => {
+  for (const tenant of ['globex', 'initech']) {
+    const call = await world.operate(tenant);
+    for (let i = 0; i < 102; i++)
+      await world.auth.recordAudit({ action: 'person.find', target: `call ${i}`, address: '', counted: true }, call);
+  }
+  const rows = await world.rows<{ organization: string; named: number; others: number }>(
+    `select organization, count(*) filter (where target <> 'others')::int as named,
+        (sum(count) filter (where target = 'others'))::int as others
+      from auth.audit where action = 'person.find' group by 1 order by 1`,
+  );
+  expect(rows).toEqual([
+    { organization: '*', named: 0, others: 4 },
+    { organization: 'globex', named: 100, others: null },
+    { organization: 'initech', named: 100, others: null },
+  ]);
+});
+
 it('wrong passwords for one organization share one audit entry per minute, whatever the account and the address', async () => {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 2, log, pipeline: true });

@@ -23,8 +23,9 @@ export default defineConfig({
     globalSetup: 'testing/src/setup.ts',
     // One more than most small machines have cores: tests often wait for a timeout, a poll or the disk.
     maxWorkers: 3,
+    // Vitest starts them in the order of their names. The last one has most of the files, so that all workers are busy until the end.
     projects: [
-      project('tests', '**/{src,test}/**/*.test.ts', {
+      project('usual', '**/{src,test}/**/*.test.ts', {
         exclude: ['**/node_modules/**', ...['traced', 'alone', 'slow'].map(endingWith), CHARTS, CLIENTS],
       }),
       // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.

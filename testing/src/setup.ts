@@ -1,13 +1,21 @@
 /** Global set-up of the tests: the PostgreSQL server and the template database that they share. */
+import { readdir, rm, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { prepareDatabase, webhooksCredential } from '@crs/local/stack';
 import type { TestProject } from 'vitest/node';
-import { createDatabase, joinNodes, refuseConnections, startTestPostgres, type TestDatabase } from './postgres.ts';
+import { createDatabase, joinNodes, refuseConnections, startTestPostgres, TEST_DATA, type TestDatabase } from './postgres.ts';
 
 // Every test system has this secret and this operator.
 export const SECRET = 'a-secret-for-tests-that-is-long-enough-0123456789';
 export const OPERATOR_CREDENTIAL = 'cro_the-operator-of-the-test-world';
 /** By which the program webhooks gets its tokens. */
 export const WEBHOOKS_CREDENTIAL = webhooksCredential(SECRET);
+
+const MEMORY = '/dev/shm';
+/** A run of all tests uses a tenth of it. */
+const MIN_FREE_BYTES = 4 * 1024 ** 3;
+const DAY_MS = 86_400_000;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,7 +32,7 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['CRS_TEST_DATABASE_URL'];
-  const postgres = given === undefined ? await startTestPostgres() : { url: given };
+  const postgres = given === undefined ? await startTestPostgres(undefined, await dataFolder()) : { url: given };
   const template = await createTemplate(postgres.url);
   project.provide('postgresUrl', postgres.url);
   project.provide('template', template.name);
@@ -38,4 +46,22 @@ export async function createTemplate(postgresUrl: string): Promise<TestDatabase>
   await prepareDatabase({ adminDatabaseUrl: template.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
   await refuseConnections(postgresUrl, template.name);
   return template;
+}
+
+/**
+ * Returns the file system in memory of Linux if it has enough room, otherwise the usual folder of temporary files. A run of all tests creates and
+ * drops dozens of databases of a thousand files each, which takes a tenth of its time on a disk.
+ */
+async function dataFolder(): Promise<string> {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
+  if (bavail * bsize < MIN_FREE_BYTES) return tmpdir();
+  // Runs that were killed leave their data, which would occupy memory until the next restart.
+  for (const name of await readdir(MEMORY)) {
+    const path = join(MEMORY, name);
+    if (!name.startsWith(TEST_DATA)) continue;
+    // Another run may have just deleted its data.
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+    if (mtimeMs < Date.now() - DAY_MS) await rm(path, { recursive: true, force: true });
+  }
+  return MEMORY;
 }

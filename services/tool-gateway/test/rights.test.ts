@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** Between two requests to a gateway. Each gateway gets each read at least once before the change, and once after its time limit. */
+/** The pause between two requests to a gateway, which gets each read at least once before the change, and once after its time limit. */
 const PAUSE_MS = 100;
 
 describe('within its time limit, every gateway refuses or hides', () => {

@@ -8,6 +8,7 @@ import { crs, EMAIL, NAME, traces } from './_people.ts';
 const ACME = tenant('acme');
 /** Three pages of a search. */
 const CALLS = 2_100;
+const callId = (n: number) => `call-${String(n).padStart(4, '0')}`;
 
 let world: World;
 beforeAll(async () => {
@@ -25,7 +26,6 @@ beforeEach(async () => {
     Array.from({ length: CALLS / 7 }, (_, i) => callLine(ACME, callId(i * 7), { participants })),
   );
 });
-const callId = (n: number) => `call-${String(n).padStart(4, '0')}`;
 
 const erase = (...args: string[]) => crs(world, 'person', 'erase', '--org', ACME, '--name', NAME, '--yes', ...args);
 const entries = async () => (await crs(world, 'erasures', '--org', ACME)).json.data;

@@ -27,8 +27,8 @@ class Receiver(BaseHTTPRequestHandler):
         due.set()
 
 
-Thread(target=HTTPServer(("", int(sys.argv[2])), Receiver).serve_forever, daemon=True).start()
 with Client(os.environ["CRS_BASE_URL"], os.environ["CRS_API_KEY"]) as client, SqliteStore(sys.argv[1]) as store:
+    Thread(target=HTTPServer(("", int(sys.argv[2])), Receiver).serve_forever, daemon=True).start()
     while True:
         due.wait()
         due.clear()

@@ -2,8 +2,6 @@ import { defineConfig } from 'vitest/config';
 
 /** Returns the pattern of test files with this suffix before `.test.ts`. */
 const endingWith = (suffix: string) => `**/{src,test}/**/*.${suffix}.test.ts`;
-/** Set by `.ci/openapi/run`. */
-const RECORDED = process.env['CRS_TEST_REST_PROXY'] ? ['testing/src/check-exchanges.ts'] : [];
 const CHARTS = 'charts/tools/test/**/*.test.ts';
 const CLIENTS = 'clients/scenarios/test/**/*.test.ts';
 
@@ -15,7 +13,7 @@ function project(name: string, include: string, settings: object = {}) {
     expect: { poll: { timeout: 10_000 } },
   };
   // A worker loads modules once for all its files, so tests must leave no global state behind.
-  return { test: { name, include: [include], isolate: false, setupFiles: RECORDED, ...times, ...settings } };
+  return { test: { name, include: [include], isolate: false, ...times, ...settings } };
 }
 
 export default defineConfig({
@@ -29,7 +27,7 @@ export default defineConfig({
         exclude: ['**/node_modules/**', ...['traced', 'alone', 'slow'].map(endingWith), CHARTS, CLIENTS],
       }),
       // These read trace ids, which exist only if OpenTelemetry starts before the services are loaded.
-      project('traced', endingWith('traced'), { setupFiles: ['testing/src/start-telemetry.ts', ...RECORDED] }),
+      project('traced', endingWith('traced'), { setupFiles: ['testing/src/start-telemetry.ts'] }),
       // These replace the clock, or start OpenTelemetry with their own settings. Both would affect the system of a shared worker.
       project('alone', endingWith('alone'), { isolate: true }),
       // These kill processes, wait for real time or measure it. `.ci/run` runs them.

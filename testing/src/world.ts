@@ -10,7 +10,7 @@ import { fitsCitus } from './fits-citus.ts';
 import { interceptStatements } from './intercept-statements.ts';
 import { load, loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
-import { startRecorder } from './prism.ts';
+import { recordExchanges } from './record-exchanges.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
@@ -40,8 +40,6 @@ export interface World {
   /** Runs SQL as superuser, who bypasses row-level security. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests access any property
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
-  /** Checks the REST requests and responses since the last check against the OpenAPI document, if `CRS_TEST_REST_PROXY=prism` records them. */
-  checkExchanges(): Promise<void>;
 }
 
 /** A system that one test file started, on a database of its own. */
@@ -57,11 +55,6 @@ let shared: Promise<World> | undefined;
  */
 export function sharedWorld(): Promise<World> {
   return (shared ??= startWorld());
-}
-
-/** Checks the REST requests and responses of the shared system since the last check against the OpenAPI document, if they are recorded. */
-export async function checkExchanges(): Promise<void> {
-  await (await shared)?.checkExchanges();
 }
 
 /** Returns an organization id that no other test file uses. */
@@ -82,25 +75,21 @@ export async function startWorld(
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];
   const { stack, operator, stop } = await startServices(database.url, log, overrides);
-  const origin = `http://${stack.addresses.api}`;
-  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await startRecorder(origin) : undefined;
 
   return {
     stack,
     databaseUrl: database.url,
     operator,
-    rest: prism?.rest ?? restClient(origin),
+    rest: recordExchanges(restClient(`http://${stack.addresses.api}`)),
     log,
     tryLoad: loader(operator),
     load: (records) => load(operator, records),
     createKey: (organization, options) => createKey(operator, organization, options),
     query: (text, values) => admin.query(text, values),
-    checkExchanges: async () => prism?.check(),
     close: async () => {
       await admin.end();
       await stop();
       await database.drop();
-      await prism?.check();
     },
   };
 }

@@ -25,7 +25,14 @@ export function recordExchanges(rest: Rest): Rest {
     const response = await rest(path, request);
     const { status, headers, text } = response;
     const { testPath, currentTestName } = expect.getState();
-    const exchange: Exchange = { test: [testPath, currentTestName].join(' '), path, request, status, headers: [...headers], text };
+    const exchange: Exchange = {
+      test: [testPath, currentTestName].join(' '),
+      path,
+      request,
+      status,
+      headers: [...headers],
+      text,
+    };
     appendFileSync(join(folder, `${process.pid}.ndjson`), `${JSON.stringify(exchange)}\n`);
     return response;
   };

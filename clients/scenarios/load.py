@@ -1,7 +1,7 @@
 """Loads an organization's records into DuckDB with the dlt source, and prints the rows as records.
 
-Reads a JSON object with `base_url`, `key`, `database` (a file), `dataset`, `directory` (dlt's own) and optionally `extract_only`,
-as if the program were killed before the load. Prints `{"result": {TABLE: {ID: RECORD}}}`.
+Each line of the input is a JSON object with `base_url`, `key`, `database` (a file), `dataset`, `directory` (dlt's own) and
+optionally `extract_only`, as if the program were killed before the load. Prints a line `{TABLE: {ID: RECORD}}` for each.
 """
 
 import json
@@ -74,11 +74,7 @@ def read(database: str, dataset: str) -> dict[str, dict[str, Any]]:
     return records
 
 
-def main() -> None:
-    request = json.load(sys.stdin)
+for line in sys.stdin:
+    request = json.loads(line)
     load(request)
-    records = {} if request.get("extract_only") else read(request["database"], request["dataset"])
-    json.dump({"result": records}, sys.stdout)
-
-
-main()
+    print(json.dumps({} if request.get("extract_only") else read(request["database"], request["dataset"])), flush=True)

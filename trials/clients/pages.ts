@@ -23,7 +23,13 @@ const origin = await servePages(`${client}/callback?code=${CODE}`);
 for (const [device, options] of Object.entries(DEVICES)) {
   for (const colorScheme of ['light', 'dark'] as const) {
     await withContext({ ...options, colorScheme }, async (context) => {
-      for (const name of Object.keys(pages)) await checkPage(context, name, `${device}-${colorScheme}`, options.viewport.width);
+      const page = await context.newPage();
+      const complaints = complaintsOf(page);
+      for (const name of Object.keys(pages)) {
+        await page.goto(`${origin}/${name}`);
+        await look(page, `${name}-${device}-${colorScheme}`, options.viewport.width, undefined);
+        assert.deepEqual(complaints, []);
+      }
     });
   }
 }
@@ -39,16 +45,6 @@ for (const reducedMotion of ['no-preference', 'reduce'] as const) {
 await withContext(DEVICES.desktop, checkConsentByKeyboard);
 // Also stops the servers and the browser.
 process.exit();
-
-/** Opens and checks one page. */
-async function checkPage(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
-  const page = await context.newPage();
-  const complaints = complaintsOf(page);
-  await page.goto(`${origin}/${name}`);
-  await look(page, `${name}-${setting}`, width, undefined);
-  assert.deepEqual(complaints, []);
-  await page.close();
-}
 
 /** Checks that the policy blocks a redirect from a form to the client, but no redirects after `continuePage`. */
 async function checkFormRedirects(context: BrowserContext): Promise<void> {

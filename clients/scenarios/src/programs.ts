@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 /** The command lines of the programs for one client. Those of `examples/ingest` are there by their names. */
@@ -45,4 +47,31 @@ export async function run([program = '', ...args]: string[], input = '', env: Re
   const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${errors}`);
   return output;
+}
+
+/** A program that answers each line of its input with a line of JSON. */
+export interface Responder {
+  /** @throws Error if the program ends without an answer */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tests read results of any shape
+  ask(input: object): Promise<any>;
+  stop(): Promise<void>;
+}
+
+/** Starts a program that answers each line of its input with a line of JSON. Its errors go to those of this process. */
+export function startResponder([program = '', ...args]: string[]): Responder {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const exit = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    ask: async (input) => {
+      child.stdin.write(`${JSON.stringify(input)}\n`);
+      const { done, value } = await lines.next();
+      if (done) throw new Error(`${program} ${args.join(' ')} ended without an answer`);
+      return JSON.parse(value) as unknown;
+    },
+    stop: async () => {
+      child.stdin.end();
+      await exit;
+    },
+  };
 }

@@ -5,6 +5,7 @@ import { createWriteStream, mkdtempSync, renameSync, rmSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { webhooksCredential } from '@crs/local/stack';
 import { INHERITED } from './inherited.ts';
@@ -29,6 +30,9 @@ const NODE_FLAGS = [
   '--max-semi-space-size=32',
   '--external-memory-accounted-in-global-limit',
 ];
+
+/** In this time a client that has just looked up a replica connects to it, like in the preStop sleep of a pod. */
+const PRE_STOP_MS = 500;
 
 /** The issuer is independent of where the gateway listens, so that two systems on one database accept each other's tokens. */
 const ISSUER = 'http://127.0.0.1:8081';
@@ -78,7 +82,7 @@ export interface Processes {
   start(service: ProcessName, replica?: number): Promise<void>;
   /** Ends a process by SIGKILL, as a crash would. */
   kill(service: ProcessName, replica?: number): Promise<void>;
-  /** Removes a process's address from its service's name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
+  /** Removes a replica's address from its service's name, and ends it by SIGTERM soon afterwards, as an orchestrator does. @returns its exit code */
   terminate(service: ProcessName, replica?: number): Promise<number | null>;
   /** Stops a process by SIGSTOP, like a machine that hangs. The kernel still accepts connections for it. */
   pause(service: ProcessName, replica?: number): void;
@@ -214,8 +218,9 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     const [code] = await exited;
     return code;
   }
-  const terminate = (service: ProcessName, replica = 1) => {
+  const terminate = async (service: ProcessName, replica = 1) => {
     names.remove(nameOf(service), hostOf(replica));
+    if (replicasOf(service) > 1) await sleep(PRE_STOP_MS);
     return end(service, replica, 'SIGTERM');
   };
   const services: readonly ProcessName[] = config.services ?? PROCESS_NAMES;

@@ -64,9 +64,9 @@ export const signIn: Mutation[] = [
   },
   {
     name: 'a private address can be fetched',
-    file: 'services/auth/src/sign-in/guarded-fetch.ts',
+    file: 'packages/kit/src/http/guarded-fetch.ts',
     find: `if (parsed.range() !== 'unicast') return false;`,
     replace: `if (parsed.range() === 'loopback') return false;`,
-    tests: ['services/auth/test/guarded-fetch.test.ts'],
+    tests: ['packages/kit/test/guarded-fetch.test.ts'],
   },
 ];

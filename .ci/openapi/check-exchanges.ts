@@ -48,8 +48,10 @@ async function startPrism() {
   const child = spawn(process.execPath, [CLI, 'proxy', document, upstream, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  process.once('exit', () => child.kill());
   const origin = await new Promise<string>((resolve, reject) => {
     child.once('error', reject).once('exit', (code) => reject(new Error(`Prism ended with ${code}`)));
+    setTimeout(() => reject(new Error(`Prism did not start within ${TIMEOUT_MS} ms`)), TIMEOUT_MS).unref();
     createInterface({ input: child.stdout }).on('line', (line) => {
       const listening = /Prism is listening on (\S+)/.exec(line);
       if (listening) resolve(listening[1]!);

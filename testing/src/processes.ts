@@ -31,7 +31,7 @@ const NODE_FLAGS = [
   '--external-memory-accounted-in-global-limit',
 ];
 
-/** In this time a client that has just looked up a replica connects to it, like in the preStop sleep of a pod. */
+/** Gives clients that have just resolved a replica's address time to connect. In a cluster, the preStop sleep of the pod does this. */
 const PRE_STOP_MS = 500;
 
 /** The issuer is independent of where the gateway listens, so that two systems on one database accept each other's tokens. */
@@ -82,7 +82,10 @@ export interface Processes {
   start(service: ProcessName, replica?: number): Promise<void>;
   /** Ends a process by SIGKILL, as a crash would. */
   kill(service: ProcessName, replica?: number): Promise<void>;
-  /** Removes a replica's address from its service's name, and ends it by SIGTERM soon afterwards, as an orchestrator does. @returns its exit code */
+  /**
+   * Removes a process's address from its service's name, as an orchestrator does, and ends it by SIGTERM, if the service has replicas 0.5 s later.
+   * @returns its exit code
+   */
   terminate(service: ProcessName, replica?: number): Promise<number | null>;
   /** Stops a process by SIGSTOP, like a machine that hangs. The kernel still accepts connections for it. */
   pause(service: ProcessName, replica?: number): void;
@@ -228,7 +231,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     Array.from({ length: replicasOf(service) }, (_, index) => [service, index + 1] as const),
   );
   const stop = async () => {
-    await Promise.all(instances.map(([service, replica]) => terminate(service, replica)));
+    await Promise.all(instances.map(([service, replica]) => end(service, replica, 'SIGTERM')));
     names.close();
     process.off('exit', killAll);
   };

@@ -21,7 +21,7 @@ async function portOfProcess(): Promise<number> {
   return Number(output.toString());
 }
 
-it('a port that nothing listens on yet is given to one process only', async () => {
+it('freePorts gives a port to one process only, even before anything listens on it', async () => {
   const first = await portOfProcess();
   const second = await portOfProcess();
   expect(first).toBeGreaterThan(10_240);

@@ -28,7 +28,7 @@ for (const [device, options] of Object.entries(DEVICES)) {
       for (const name of Object.keys(pages)) {
         await page.goto(`${origin}/${name}`);
         await look(page, `${name}-${device}-${colorScheme}`, options.viewport.width, undefined);
-        assert.deepEqual(complaints, []);
+        assert(complaints.length === 0, `${name} or the page before it: ${complaints.join('\n')}`);
       }
     });
   }

@@ -49,29 +49,39 @@ export async function run([program = '', ...args]: string[], input = '', env: Re
   return output;
 }
 
-/** A program that answers each line of its input with a line of JSON. */
+/** A program that writes a line of JSON for each line of JSON that it reads. */
 export interface Responder {
-  /** @throws Error if the program ends without an answer */
+  /** @throws Error if the program ends without a response */
   // oxlint-disable-next-line typescript/no-explicit-any -- the tests read results of any shape
-  ask(input: object): Promise<any>;
+  request(input: object): Promise<any>;
+  /** Ends the program's input, and waits until it exits. @throws Error if it fails */
   stop(): Promise<void>;
 }
 
-/** Starts a program that answers each line of its input with a line of JSON. Its errors go to those of this process. */
+/** How long a program without input may take to exit. */
+const EXIT_TIMEOUT_MS = 20_000;
+
+/** Starts a program that writes a line of JSON for each line of JSON that it reads. Its standard error is that of this process. */
 export function startResponder([program = '', ...args]: string[]): Responder {
+  const name = `${program} ${args.join(' ')}`;
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.on('error', () => {});
   const exit = once(child, 'exit');
+  exit.catch(() => {});
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    ask: async (input) => {
+    request: async (input) => {
       child.stdin.write(`${JSON.stringify(input)}\n`);
       const { done, value } = await lines.next();
-      if (done) throw new Error(`${program} ${args.join(' ')} ended without an answer`);
+      if (done) throw new Error(`${name} ended without a response`);
       return JSON.parse(value) as unknown;
     },
     stop: async () => {
       child.stdin.end();
-      await exit;
+      const timer = setTimeout(() => child.kill('SIGKILL'), EXIT_TIMEOUT_MS);
+      const [code, signal] = (await exit) as [number | null, NodeJS.Signals | null];
+      clearTimeout(timer);
+      if (code !== 0) throw new Error(`${name} ended with ${signal ?? code}`);
     },
   };
 }

@@ -15,7 +15,7 @@ type Tables = Record<'calls' | 'projects' | 'entities', Records>;
 
 // dlt would report each run to its makers.
 process.env['RUNTIME__DLTHUB_TELEMETRY'] = 'false';
-// It warns of columns that are empty so far.
+// dlt warns about columns without values.
 process.env['RUNTIME__LOG_LEVEL'] = 'ERROR';
 const { load, runner = [], warehouse } = PROGRAMS['python'] ?? ({} as Partial<Programs>);
 
@@ -83,18 +83,24 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
     await system?.close();
   });
   let datasets = 0;
-  let loader: Responder;
+  let loader: Responder | undefined;
   beforeEach(async () => {
-    loader = startResponder(load!);
     await system.load(RECORDS);
     dataset = `acme_${datasets++}`;
     system.proxy.reset();
   });
-  afterEach(() => loader.stop());
+  afterEach(stopLoader);
+
+  /** Ends the process of the pipeline. The next load starts another one. */
+  async function stopLoader(): Promise<void> {
+    await loader?.stop();
+    loader = undefined;
+  }
 
   /** Runs the pipeline, and returns what DuckDB has then. */
   async function loadTables(more: object = {}): Promise<Tables> {
-    return loader.ask({
+    loader ??= startResponder(load!);
+    return loader.request({
       ...{ base_url: system.proxy.baseUrl, key: system.key, database: join(directory, 'test.duckdb'), dataset },
       ...{ directory: join(directory, 'pipelines'), ...more },
     });
@@ -136,6 +142,7 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
       ...[record('entity', 6), deletion('entity', uuid(5))],
     ]);
     system.proxy.reset();
+    await stopLoader();
     const second = await loadTables();
     expect(paths().every((path) => path.includes('cursor='))).toBe(true);
     expect(second).toEqual(await copied());
@@ -193,8 +200,7 @@ describe.skipIf(load === undefined)('dlt source', { timeout: 300_000 }, () => {
     await loadTables();
     await system.load([deletion('call', 'call-11'), call('call-12', { rating: 1 })]);
     await loadTables({ extract_only: true });
-    await loader.stop();
-    loader = startResponder(load!);
+    await stopLoader();
     // On another machine, dlt restores the state of the last load from the dataset.
     const elsewhere = { directory: join(directory, 'other-pipelines') };
     expect(await loadTables(elsewhere)).toEqual(await copied());

@@ -83,7 +83,8 @@ export interface Processes {
   /** Ends a process by SIGKILL, as a crash would. */
   kill(service: ProcessName, replica?: number): Promise<void>;
   /**
-   * Removes a process's address from its service's name, as an orchestrator does, and ends it by SIGTERM, if the service has replicas 0.5 s later.
+   * Removes a process's address from its service's name, as an orchestrator does, and ends it by SIGTERM. If the service has
+   * replicas, the signal follows after 0.5 s.
    * @returns its exit code
    */
   terminate(service: ProcessName, replica?: number): Promise<number | null>;

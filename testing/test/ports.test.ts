@@ -8,7 +8,7 @@ afterEach(() => {
   children.splice(0).forEach((child) => child.kill());
 });
 
-/** Starts a process that asks for one port, which it doesn't use. Each looks at the same block first. @returns the port */
+/** Starts a process that reserves one port and doesn't listen on it. Each process tries the same block first. @returns the port */
 async function portOfProcess(): Promise<number> {
   const program = `
     Math.random = () => 0.5;
